@@ -1,0 +1,1 @@
+"""The engine runs reductions over blocks of samples; it alone knows Dask's graphs."""

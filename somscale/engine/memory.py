@@ -1,0 +1,136 @@
+"""What this machine and process hold, and what a job would add."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from dataclasses import dataclass, replace
+
+from somscale.engine.job import Cut, LinearJob
+from somscale.options import get_options
+
+__all__ = ["Memory", "baseline_bytes", "budget_bytes", "project", "worker_count"]
+
+_TASK_OVERHEAD = 24 << 20
+"""A thread's stack, allocator arena and interpreter objects, and BLAS's packing buffers."""
+_ZARR_CONCURRENCY = 10
+"""Chunks that Zarr decodes at a time."""
+
+
+def baseline_bytes() -> int:
+    """Resident memory of this process now."""
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)
+
+
+def budget_bytes() -> int:
+    """The memory a worker process may hold: the option, else half of what is free or allowed."""
+    option = get_options().memory_budget
+    if option is not None:
+        return option
+    import psutil
+
+    free = int(psutil.virtual_memory().available) // 2 + baseline_bytes()
+    return min([free, *_limits()])
+
+
+def _limits() -> list[int]:
+    if sys.platform == "win32":
+        return []
+    import resource
+
+    kinds = (resource.RLIMIT_DATA, resource.RLIMIT_AS)
+    soft = [resource.getrlimit(kind)[0] for kind in kinds]
+    return [limit for limit in soft if limit != resource.RLIM_INFINITY]
+
+
+def worker_count() -> int:
+    """Threads or processes that work at a time: the option, else the cores allowed here."""
+    option = get_options().workers
+    if option is not None:
+        return option
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else (os.cpu_count() or 1)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Projected peak of one worker process, by what holds it.
+
+    Attributes
+    ----------
+    baseline : int
+        What the process holds before the pass.
+    task : int
+        What one task adds while it runs.
+    threads : int
+        Tasks at a time in one process.
+    partials : int
+        Partials that wait to be merged.
+    results : int
+        Values of every sample that are kept.
+    """
+
+    baseline: int
+    task: int
+    threads: int
+    partials: int
+    results: int
+
+    @property
+    def peak(self) -> int:
+        """Projected peak in bytes."""
+        return self.baseline + self.threads * self.task + self.partials + self.results
+
+
+def project(job: LinearJob, cut: Cut, *, baseline: int, threads: int) -> Memory:
+    """Project the peak memory of a job, cut in a given way."""
+    run_rows = min(cut.run_tiles * job.tile_rows, job.n_rows)
+    fields = [spec for r in job.reductions for spec in r.fields.values()]
+    whole = sum(spec.nbytes for spec in fields if spec.merge != "concat")
+    a_row = sum(spec.nbytes for spec in fields if spec.merge == "concat")
+    in_tree = math.log2(cut.run_tiles) + 3
+    if cut.order == "features":
+        in_tree = min(cut.run_tiles, job.n_tiles) + 2
+    held = whole * in_tree + 2 * a_row * run_rows + _values_bytes(job, cut, run_rows)
+    live_rows = cut.piece_rows if cut.order == "rows" else run_rows
+    for reduction in job.reductions:
+        space = reduction.workspace
+        width = min(cut.slab, job.n_features)
+        held += live_rows * space.row_bytes
+        held += min(live_rows, job.tile_rows) * width * space.row_feature_bytes
+    runs = cut.runs(job)
+    levels = max(1, math.ceil(math.log(max(runs, 2), cut.fan_in)))
+    waiting = min(runs, cut.fan_in * levels + threads)
+    return Memory(
+        baseline=baseline,
+        task=int(held) + _TASK_OVERHEAD,
+        threads=min(threads, runs),
+        partials=whole * waiting,
+        results=2 * a_row * job.n_rows,
+    )
+
+
+def _values_bytes(job: LinearJob, cut: Cut, run_rows: int) -> int:
+    """Bytes of the samples at hand, with what reading them takes besides."""
+    if not job.sweeps:
+        return 16 * min(cut.piece_rows, run_rows) * len(job.columns)
+    if job.source is None:
+        itemsize = job.blocks.dtype.itemsize if job.blocks is not None else 8
+        chunk_rows = max(job.blocks.chunks[0], default=1) if job.blocks is not None else 1
+        return int((run_rows + 2 * chunk_rows) * job.n_features * itemsize)
+    if job.source.resident:
+        return 0
+    itemsize = job.source.dtype.itemsize
+    rows, features = job.source.chunks
+    width = job.n_features if cut.order == "rows" else min(cut.slab, job.n_features)
+    chunks = math.ceil(run_rows / rows) * math.ceil(width / features)
+    decoding = 2 * rows * features * itemsize * min(chunks, _ZARR_CONCURRENCY)
+    return run_rows * width * itemsize + decoding
+
+
+def one_tile(job: LinearJob, cut: Cut) -> Cut:
+    """The cut that holds least: one tile a task, merged in pairs."""
+    return replace(cut, run_tiles=1, fan_in=2)

@@ -1,0 +1,207 @@
+"""Run a pass: as a plain loop, on Dask's schedulers, or as a graph for later.
+
+All ways walk the same tiles and fold the same tree, so they give the same
+bits.  The plain loop is the reference, and is used where the work is small.
+"""
+
+from __future__ import annotations
+
+import sys
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from somscale.engine.blas import single_threaded_blas
+from somscale.engine.cutting import LinearPlan, plan_linear
+from somscale.engine.job import LinearJob
+from somscale.engine.memory import baseline_bytes, budget_bytes, worker_count
+from somscale.engine.progress import progress_bar
+from somscale.engine.sink import Sink
+from somscale.engine.walk import RunResult
+from somscale.errors import InputError
+from somscale.options import get_options
+from somscale.reductions.base import Partial
+from somscale.reductions.merge import Fold
+
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
+
+__all__ = ["LazyPass", "Where", "lazy_pass", "plan_job", "run_job", "where_to_run"]
+
+_SERIAL_OPERATIONS = 2e9
+"""Below about a tenth of a second of work a scheduler costs more than it gives."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Which scheduler computes, with how many tasks at a time in a process.
+
+    Attributes
+    ----------
+    scheduler : str
+        "serial", "threads", "processes", "distributed" or "dask" (the scheduler that
+        the user has set in Dask's own configuration).
+    threads : int
+        Tasks at a time in one process.
+    baseline : int
+        Bytes that a worker process holds already.
+    client : optional
+        The Dask client.
+    """
+
+    scheduler: str
+    threads: int
+    baseline: int
+    client: Any = None
+
+
+def where_to_run() -> Where:
+    """Find the scheduler: the option, else a Dask client or setting, else threads."""
+    wish = get_options().scheduler
+    client = _client() if wish in ("auto", "distributed") else None
+    if wish == "distributed" and client is None:
+        raise InputError(
+            "scheduler='distributed' needs a running cluster; "
+            "make a dask.distributed.Client first"
+        )
+    if client is not None:
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        threads = max((w["nthreads"] for w in workers), default=1)
+        held = max((w["metrics"].get("memory", 0) for w in workers), default=0)
+        return Where("distributed", threads, held or baseline_bytes(), client)
+    if wish == "auto" and "dask" in sys.modules:
+        import dask
+
+        if dask.config.get("scheduler", None) is not None:
+            return Where("dask", worker_count(), baseline_bytes())
+    if wish in ("serial", "processes"):
+        return Where(wish, 1, baseline_bytes())
+    return Where("threads", worker_count(), baseline_bytes())
+
+
+def _client() -> Any:
+    if "distributed" not in sys.modules:
+        return None
+    from distributed import default_client
+
+    try:
+        return default_client()
+    except ValueError:
+        return None
+
+
+def plan_job(job: LinearJob, *, lazy: bool = False) -> LinearPlan:
+    """Plan a job for this machine, scheduler and budget; raises where nothing fits."""
+    where = where_to_run()
+    return plan_linear(
+        job,
+        budget=budget_bytes(),
+        baseline=where.baseline,
+        threads=where.threads,
+        fixed_threads=lazy or where.scheduler in ("distributed", "dask"),
+    )
+
+
+def run_job(job: LinearJob, *, sink: Sink | None = None, token: str | None = None) -> list[Any]:
+    """Compute a job now.
+
+    Parameters
+    ----------
+    job : LinearJob
+        What to run.
+    sink : Sink, optional
+        Keeps finished runs; those it has already are not computed again.
+    token : str, optional
+        Key under which the sink knows this job; needed with a sink.
+
+    Returns
+    -------
+    list
+        The finished statistics, one a reduction.
+    """
+    where = where_to_run()
+    plan = plan_job(job)
+    token = token or uuid.uuid4().hex
+    small = plan.tasks == 1 or job.operations < _SERIAL_OPERATIONS
+    alone = where.scheduler == "serial" or (where.scheduler == "threads" and small)
+    if alone and job.blocks is None:
+        totals = _run_serial(plan, sink, token)
+    else:
+        totals = _run_dask(plan, where, sink, token)
+    return [r.finalize(total) for r, total in zip(job.reductions, totals, strict=True)]
+
+
+def _run_serial(plan: LinearPlan, sink: Sink | None, token: str) -> list[Partial]:
+    """The plain loop."""
+    from somscale.engine.recall import run_or_recall
+
+    job, cut = plan.job, plan.cut
+    folds = [Fold(r.fields) for r in job.reductions]
+    level = cut.run_tiles.bit_length() - 1
+    with single_threaded_blas(), progress_bar(plan.tasks, "reading") as bar:
+        for number in range(plan.tasks):
+            result = run_or_recall(job, cut, number, None, sink, token)
+            for fold, partial in zip(folds, result, strict=True):
+                fold.add(level, number, partial)
+            bar.update()
+    totals = [fold.result() for fold in folds]
+    return [total for total in totals if total is not None]
+
+
+def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None, token: str) -> list[Partial]:
+    from somscale.engine.graph import build_graph
+    from somscale.engine.schedulers import compute_graph, ship
+
+    job_node = None
+    if where.client is not None:
+        job_node = ship(where.client, plan.job)
+    graph = build_graph(plan, token, job_node=job_node, sink=sink)
+    total, pieces = compute_graph(graph, plan, where)
+    for (number, name), parts in pieces.items():
+        total[number][name] = np.concatenate(parts)
+    return total
+
+
+@dataclass(frozen=True)
+class LazyPass:
+    """A pass to be computed later.
+
+    Attributes
+    ----------
+    stats : list of Delayed
+        Finished statistics, one a reduction, without the values of samples.
+    pieces : dict
+        (number of the reduction, field) to (Delayed array, rows) of every run in order.
+    """
+
+    stats: list[Delayed]
+    pieces: dict[tuple[int, str], list[tuple[Delayed, int]]]
+
+
+def lazy_pass(job: LinearJob, token: str) -> LazyPass:
+    """The graph of a job; nothing is computed, yet a job that cannot fit is refused here."""
+    from dask.delayed import delayed
+
+    from somscale.engine.graph import build_graph
+
+    plan = plan_job(job, lazy=True)
+    graph = build_graph(plan, token)
+    stats = [
+        delayed(_finalize, pure=False)(
+            reduction, graph.total, number, dask_key_name=(f"finish-{reduction.name}-{token}", number)
+        )
+        for number, reduction in enumerate(job.reductions)
+    ]
+    return LazyPass(stats, graph.pieces)
+
+
+def _finalize(reduction: Any, totals: RunResult, number: int) -> Any:
+    return reduction.finalize(totals[number])
+
+
+def rows_of(parts: Iterable[tuple[Any, int]]) -> int:
+    """Rows of all pieces."""
+    return sum(rows for _, rows in parts)

@@ -1,0 +1,137 @@
+"""The walk of one task: its tiles, pieces and features, in the order the cut says.
+
+Both orders call the reductions with the same rows and the same features in
+the same order, so they give the same bits; only what is held and what is read
+again differs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from somscale.engine.blas import single_threaded_blas
+from somscale.engine.job import Cut, LinearJob
+from somscale.kernels.types import AnyArray
+from somscale.reductions.base import Partial, Rows, fresh_partial
+from somscale.reductions.merge import Fold
+
+__all__ = ["RunResult", "walk_run"]
+
+RunResult: TypeAlias = list[Partial]
+"""One partial a reduction."""
+
+ReadSlab: TypeAlias = Callable[[slice], AnyArray]
+
+
+@dataclass
+class _Piece:
+    """Rows at hand, the reductions' partials of their tile and what they have begun."""
+
+    rows: Rows
+    partials: Sequence[Partial]
+    states: list[Any]
+
+
+def walk_run(job: LinearJob, cut: Cut, run: int) -> RunResult:
+    """Accumulate all reductions over one run of tiles.
+
+    Parameters
+    ----------
+    job : LinearJob
+        With a source that can be read here.
+    cut : Cut
+        How the work is cut.
+    run : int
+        Number of the run.
+
+    Returns
+    -------
+    list of dict
+        One partial a reduction: a node of its tree, at level log2(run_tiles).
+    """
+    with single_threaded_blas():
+        walk = _walk_rows if cut.order == "rows" else _walk_features
+        return walk(job, cut, run)
+
+
+def _walk_rows(job: LinearJob, cut: Cut, run: int) -> RunResult:
+    start, stop = cut.run_rows(job, run)
+    values = None
+    if job.sweeps and job.source is not None:
+        values = job.source.read(slice(start, stop), slice(0, job.n_features))
+    folds = [Fold(r.fields) for r in job.reductions]
+    for tile, top, bottom in _tiles(job, start, stop):
+        partials = [fresh_partial(r.fields, bottom - top) for r in job.reductions]
+        for first in range(top, bottom, cut.piece_rows):
+            last = min(first + cut.piece_rows, bottom)
+            piece = _begin(job, partials, first, last, top)
+
+            def read(features: slice, first: int = first, last: int = last) -> AnyArray:
+                if values is None:
+                    raise ValueError("this job has sweeps but no samples")
+                return values[first - start : last - start, features]
+
+            _sweep(job, cut, [piece], read)
+        for fold, partial in zip(folds, partials, strict=True):
+            fold.add(0, tile, partial)
+    return [_result(fold) for fold in folds]
+
+
+def _walk_features(job: LinearJob, cut: Cut, run: int) -> RunResult:
+    start, stop = cut.run_rows(job, run)
+    if job.source is None:
+        raise ValueError("this job has sweeps but no samples")
+    source = job.source
+    pieces = []
+    for _, top, bottom in _tiles(job, start, stop):
+        partials = [fresh_partial(r.fields, bottom - top) for r in job.reductions]
+        pieces.append(_begin(job, partials, top, bottom, top))
+    _sweep(job, cut, pieces, lambda features: source.read(slice(start, stop), features))
+    folds = [Fold(r.fields) for r in job.reductions]
+    for (tile, _, _), piece in zip(_tiles(job, start, stop), pieces, strict=True):
+        for fold, partial in zip(folds, piece.partials, strict=True):
+            fold.add(0, tile, partial)
+    return [_result(fold) for fold in folds]
+
+
+def _tiles(job: LinearJob, start: int, stop: int) -> Iterator[tuple[int, int, int]]:
+    """Number, first row and end of the tiles of some rows."""
+    for top in range(start, stop, job.tile_rows):
+        yield top // job.tile_rows, top, min(top + job.tile_rows, stop)
+
+
+def _begin(job: LinearJob, partials: Sequence[Partial], first: int, last: int, top: int) -> _Piece:
+    columns = {name: column.read(first, last) for name, column in job.columns.items()}
+    rows = Rows(first, last, first - top, columns)
+    states = [r.begin(rows, p) for r, p in zip(job.reductions, partials, strict=True)]
+    return _Piece(rows, partials, states)
+
+
+def _sweep(job: LinearJob, cut: Cut, pieces: Sequence[_Piece], read: ReadSlab) -> None:
+    """Walk the features as often as any reduction asks, all pieces in lockstep."""
+    base = pieces[0].rows.start
+    for sweep in range(job.sweeps):
+        wanted = [
+            (reduction, state, slice(piece.rows.start - base, piece.rows.stop - base))
+            for piece in pieces
+            for reduction, state in zip(job.reductions, piece.states, strict=True)
+            if sweep < reduction.sweeps and reduction.wants(sweep, state)
+        ]
+        if not wanted:
+            continue
+        for features in cut.slabs(job.n_features):
+            values = read(features)
+            for reduction, state, rows in wanted:
+                reduction.sweep(sweep, state, features.start, values[rows])
+    for piece in pieces:
+        for reduction, state in zip(job.reductions, piece.states, strict=True):
+            reduction.end(state)
+
+
+def _result(fold: Fold) -> Partial:
+    result = fold.result()
+    if result is None:
+        raise ValueError("a run holds at least one tile")
+    return result

@@ -1,0 +1,37 @@
+"""The errors somscale raises, under one base class.
+
+Every message is one sentence that says what was wrong, where (dimension,
+index, value) and what to do about it.  The classes also derive from the
+built-in error a caller would expect, and pickle, so that an error raised in a
+Dask worker arrives unchanged.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "InputError",
+    "MemoryBudgetError",
+    "SampleValueError",
+    "SomscaleError",
+    "UnknownMetricError",
+]
+
+
+class SomscaleError(Exception):
+    """Base class of every error that somscale raises on purpose."""
+
+
+class InputError(SomscaleError, ValueError):
+    """An argument has the wrong shape, type or value."""
+
+
+class SampleValueError(InputError):
+    """The samples hold a value no index can be computed from (nan, infinity, overflow)."""
+
+
+class UnknownMetricError(InputError):
+    """No index has the name that was asked for."""
+
+
+class MemoryBudgetError(SomscaleError, MemoryError):
+    """The projected peak memory of a plan exceeds the budget; nothing was computed."""

@@ -1,0 +1,1 @@
+"""Kernels: array loops and GEMM tiles that know neither Dask, nor labels, nor an index's name."""

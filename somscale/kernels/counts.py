@@ -1,0 +1,41 @@
+"""Counts of integer keys, dense or sparse, in 64 bits.
+
+A keyed (sparse) count is one (2, m) array of int64: keys in row 0, how often
+each occurs in row 1.  Keys may repeat until :func:`sort_keyed` joins them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from somscale.kernels.types import Int
+
+__all__ = ["as_keyed", "count_dense", "merge_keyed", "sort_keyed"]
+
+_SORT_ABOVE = 1 << 16
+
+
+def count_dense(keys: Int, n_keys: int) -> Int:
+    """How often each key of ``range(n_keys)`` occurs, (n_keys,) int64."""
+    return np.bincount(keys, minlength=n_keys).astype(np.int64, copy=False)
+
+
+def as_keyed(keys: Int) -> Int:
+    """A keyed count of single occurrences, not yet sorted."""
+    return np.stack([keys.astype(np.int64, copy=False), np.ones(len(keys), np.int64)])
+
+
+def merge_keyed(left: Int, right: Int) -> Int:
+    """Add two keyed counts; sorted only once they are long, which costs far less."""
+    joined = np.concatenate([left, right], axis=1)
+    return joined if joined.shape[1] <= _SORT_ABOVE else sort_keyed(joined)
+
+
+def sort_keyed(counts: Int) -> Int:
+    """Sorted unique keys and their exact counts."""
+    if not counts.shape[1]:
+        return counts
+    order = np.argsort(counts[0], kind="stable")
+    keys, numbers = counts[0, order], counts[1, order]
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
+    return np.stack([keys[starts], np.add.reduceat(numbers, starts)])

@@ -1,0 +1,1 @@
+"""Reductions: what a pass over the samples accumulates, merges and finishes."""

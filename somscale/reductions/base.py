@@ -1,0 +1,218 @@
+"""The protocol of reductions: fields, tiles, and what engines may rely on.
+
+A reduction names its *fields*; a *partial* is a plain dict of arrays, one a
+field.  It says how one tile is accumulated and how the merged whole is
+finished.  It never says how partials are merged (:mod:`somscale.reductions.merge`
+does, from the fields), nor where the samples come from.
+
+Linear reductions see tiles of rows.  Wide samples arrive in slabs of features:
+a *sweep* is one walk over all features of the rows at hand, and a reduction
+may ask for several.  The rows at hand are a tile or a part of one, in order.
+
+Pair reductions see two blocks of samples at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from somscale.kernels.types import AnyArray
+
+__all__ = [
+    "TILE_ROWS",
+    "Block",
+    "Field",
+    "LinearReduction",
+    "PairReduction",
+    "Partial",
+    "Rows",
+    "Side",
+    "Workspace",
+    "fresh_partial",
+]
+
+TILE_ROWS = 2048
+"""Rows of a tile of floating-point sums.  Part of every result's last digits: never change it."""
+
+Partial: TypeAlias = dict[str, NDArray[Any]]
+Merge: TypeAlias = Literal["sum", "max", "min", "concat", "keyed"]
+State = TypeVar("State")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One array of a partial, and how two of it become one.
+
+    Parameters
+    ----------
+    merge : {"sum", "max", "min", "concat", "keyed"}
+        "concat" joins values of samples in sample order; "keyed" adds sparse
+        counts of integer keys, (2, m) int64.
+    dtype : str
+        NumPy type of the array.
+    shape : tuple of int
+        Shape; for "concat" the shape of one sample's value.
+    inner : same as `merge`, optional
+        ROWS walks only: how a field of the kept rows merges over the other side.
+    """
+
+    merge: Merge
+    dtype: str = "float64"
+    shape: tuple[int, ...] = ()
+    inner: Merge | None = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of one array; for "concat" of one sample's value, for "keyed" nothing."""
+        if self.merge == "keyed":
+            return 0
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+
+
+def fresh_partial(fields: Mapping[str, Field], n_rows: int = 0) -> Partial:
+    """A partial that has seen nothing: the identity of every field's merge."""
+    return {name: _identity(spec, n_rows) for name, spec in fields.items()}
+
+
+def _identity(spec: Field, n_rows: int) -> NDArray[Any]:
+    dtype = np.dtype(spec.dtype)
+    if spec.merge == "sum":
+        return np.zeros(spec.shape, dtype)
+    if spec.merge == "concat":
+        return np.zeros((n_rows, *spec.shape), dtype)
+    if spec.merge == "keyed":
+        return np.zeros((2, 0), np.int64)
+    low, high = _extremes(dtype)
+    return np.full(spec.shape, low if spec.merge == "max" else high, dtype)
+
+
+def _extremes(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    if dtype.kind == "f":
+        return -np.inf, np.inf
+    info = np.iinfo(dtype)
+    return info.min, info.max
+
+
+@dataclass
+class Rows:
+    """Rows at hand: a tile of samples or a part of one.
+
+    Parameters
+    ----------
+    start, stop : int
+        Global row numbers.
+    offset : int
+        Position of `start` inside its tile, where "concat" fields are written.
+    columns : mapping of str to (n,) integer arrays
+        Label codes of these rows, -1 where a sample takes no part.
+    published : dict of str to (n,) integer arrays
+        What earlier reductions of the same pass say of these rows.
+    """
+
+    start: int
+    stop: int
+    offset: int = 0
+    columns: Mapping[str, AnyArray] = field(default_factory=dict)
+    published: dict[str, AnyArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def within(self) -> slice:
+        """These rows inside their tile's "concat" fields."""
+        return slice(self.offset, self.offset + len(self))
+
+    def column(self, name: str) -> AnyArray:
+        """A column of codes, published by a reduction or read with the samples."""
+        return self.published[name] if name in self.published else self.columns[name]
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Memory a linear reduction holds per row at hand, for the plan.
+
+    Parameters
+    ----------
+    row_bytes : int
+        Bytes per row that live across features (comparisons with every unit).
+    row_feature_bytes : int
+        Bytes per row and feature of the slab at hand (copies, differences).
+    """
+
+    row_bytes: int = 0
+    row_feature_bytes: int = 0
+
+
+class LinearReduction(Protocol, Generic[State]):
+    """A reduction over tiles of rows, each sample seen once."""
+
+    name: str
+    fields: Mapping[str, Field]
+    tile_rows: int | None
+    """Rows of a tile; None when every sum is of integers, so any tile gives the same."""
+    sweeps: int
+    """The most walks over the features; 0 when only columns are read."""
+    operations: float
+    """Arithmetic operations a sample, for the plan's tasks and cost."""
+    workspace: Workspace
+
+    def begin(self, rows: Rows, partial: Partial) -> State:
+        """Start some rows of a tile, whose sums go to `partial`."""
+
+    def wants(self, sweep: int, state: State) -> bool:
+        """Whether these rows need the sweep."""
+
+    def sweep(self, sweep: int, state: State, first_feature: int, values: AnyArray) -> None:
+        """Take the rows' next features, (n, f), in feature order."""
+
+    def end(self, state: State) -> None:
+        """Finish these rows."""
+
+    def finalize(self, total: Partial) -> Any:
+        """Turn the merged partial into finished statistics."""
+
+
+class Side(Enum):
+    """Which samples a pair tile's values belong to."""
+
+    BOTH = "both"
+    """PAIRS: blocks i ≤ j; every unordered pair of samples is seen once."""
+    ROWS = "rows"
+    """ROWS: block i is kept, block j is any block; every ordered pair is seen once."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Samples of a pair walk: rows [start, stop), all features, and their columns."""
+
+    start: int
+    stop: int
+    values: AnyArray
+    columns: Mapping[str, AnyArray] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+class PairReduction(Protocol):
+    """A reduction over pairs of samples."""
+
+    name: str
+    fields: Mapping[str, Field]
+    tile_rows: int
+    side: Side
+    operations: float
+    """Arithmetic operations a pair."""
+
+    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
+        """Accumulate the pairs of two blocks; on the diagonal each pair once, self left out."""
+
+    def finalize(self, total: Partial) -> Any:
+        """Turn the merged partial into finished statistics."""
