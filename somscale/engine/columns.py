@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from somscale.kernels.types import AnyArray
+from somscale.kernels.types import AnyArray, Int
 
-__all__ = ["Column"]
+__all__ = ["Column", "code_dtype"]
+
+
+def code_dtype(n_categories: int) -> type[np.signedinteger[Any]]:
+    """The integer type of codes that are made at the door."""
+    return np.int32 if n_categories < 1 << 31 else np.int64
 
 
 @dataclass(frozen=True)
@@ -23,11 +28,11 @@ class Column:
     Parameters
     ----------
     values : (N,) integer
-        Codes plus `base`; below `base`: the sample takes no part.
+        Codes plus `base`; ``base - 1``: the sample takes no part.
     base : int
         Value of the first category.
-    categories : (C,) array
-        Label of every code.
+    categories : (C,) array or range
+        Label of every code; a range where the labels are integers that stay as they are.
     name : str
         What errors call it.
     n_excluded : int
@@ -36,7 +41,7 @@ class Column:
 
     values: NDArray[np.integer[Any]]
     base: int
-    categories: AnyArray
+    categories: AnyArray | range
     name: str = "labels"
     n_excluded: int = 0
 
@@ -48,9 +53,39 @@ class Column:
         """Categories C, those that no sample has included."""
         return len(self.categories)
 
+    def labels_of(self, codes: Int) -> AnyArray:
+        """The labels that some codes stand for."""
+        if isinstance(self.categories, range):
+            return np.asarray(codes, dtype=np.int64) + self.categories.start
+        return np.asarray(self.categories[codes])
+
+    def code_of(self, label: Any) -> int | None:
+        """The first code that stands for a label, if any does."""
+        if isinstance(self.categories, range):
+            return _position_in(self.categories, label)
+        matches = (code for code, known in enumerate(self.categories) if known == label)
+        return next(matches, None)
+
     def read(self, start: int, stop: int) -> NDArray[np.integer[Any]]:
-        """Codes 0 to C − 1 of some samples, −1 where a sample takes no part."""
+        """Codes 0 to C − 1 of some samples, negative where a sample takes no part.
+
+        They are the user's own array where `base` is 0, and otherwise as narrow as
+        they can be: a block of wide ones costs more in fresh pages than in arithmetic.
+        """
         part = self.values[start:stop]
         if self.base == 0:
             return part
-        return np.subtract(part, self.base, dtype=np.int64)
+        # both steps wrap round alike, so that the difference is right
+        dtype = np.min_scalar_type(-1 - self.n_categories)
+        codes = part.astype(dtype)
+        codes -= np.asarray(self.base).astype(dtype)
+        return codes
+
+
+def _position_in(integers: range, label: Any) -> int | None:
+    # a range looks for anything but Python's own integers one by one
+    if not isinstance(label, int | float | np.integer | np.floating):
+        return None
+    if not float(label).is_integer() or int(label) not in integers:
+        return None
+    return integers.index(int(label))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,16 +17,30 @@ from somscale.engine.job import Cut, LinearJob
 from somscale.engine.memory import Memory, project
 from somscale.errors import MemoryBudgetError
 
-__all__ = ["LinearPlan", "format_bytes", "plan_linear"]
+if TYPE_CHECKING:
+    from somscale.engine.pair_job import PairJob
+
+__all__ = [
+    "LEAST_OPERATIONS",
+    "MOST_TASKS",
+    "TASK_OPERATIONS",
+    "LinearPlan",
+    "budget_error",
+    "ceil_power",
+    "fan_in_of",
+    "floor_power",
+    "format_bytes",
+    "plan_linear",
+]
 
 _SLAB = 1024
 """Features at hand at a time: with a tile of 2,048 rows, 16 MiB of float64."""
 _PIECE_BYTES = 16 << 20
 _TASK_BYTES = 64 << 20
-_TASK_OPERATIONS = 2e10
+TASK_OPERATIONS = 2e10
 """About a second of one core, beside which a task's overhead is nothing."""
-_LEAST_OPERATIONS = 1e9
-_MOST_TASKS = 10_000
+LEAST_OPERATIONS = 1e9
+MOST_TASKS = 10_000
 _FAN_IN_BYTES = 64 << 20
 
 
@@ -63,7 +78,13 @@ class LinearPlan:
 
 
 def plan_linear(
-    job: LinearJob, *, budget: int, baseline: int, threads: int, fixed_threads: bool = False
+    job: LinearJob,
+    *,
+    budget: int,
+    baseline: int,
+    threads: int,
+    fixed_threads: bool = False,
+    processes: int = 1,
 ) -> LinearPlan:
     """Cut a job for a budget.
 
@@ -79,6 +100,8 @@ def plan_linear(
         Tasks at a time in one process; fewer are planned where memory is short.
     fixed_threads : bool
         Whether the number of threads is not ours to lower.
+    processes : int
+        Processes that compute, each with so many threads.
 
     Raises
     ------
@@ -88,7 +111,7 @@ def plan_linear(
     fewest = threads if fixed_threads else 1
     for count in range(threads, fewest - 1, -1):
         fitting = []
-        for cut in _candidates(job, count):
+        for cut in _candidates(job, count * processes):
             memory = project(job, cut, baseline=baseline, threads=count)
             if memory.peak <= budget:
                 fitting.append((bytes_read(job, cut), cut, memory))
@@ -100,24 +123,30 @@ def plan_linear(
     smallest = min(
         project(job, cut, baseline=baseline, threads=fewest).peak for cut in _candidates(job, 1)
     )
-    raise MemoryBudgetError(
-        f"the pass over {job.n_rows} samples × {job.n_features} features needs at least "
-        f"{format_bytes(smallest, up=True)} in a worker process ({format_bytes(baseline)} of it held "
-        f"already), and the budget is {format_bytes(budget)}; set "
-        f"memory_budget='{format_bytes(smallest, up=True).replace(' ', '')}' or more"
+    raise budget_error("the pass over", job, smallest, baseline=baseline, budget=budget)
+
+
+def budget_error(
+    what: str, job: LinearJob | PairJob, smallest: int, *, baseline: int, budget: int
+) -> MemoryBudgetError:
+    """The refusal of a plan; it names the smallest budget that works."""
+    least = format_bytes(smallest, up=True)
+    return MemoryBudgetError(
+        f"{what} {job.n_rows} samples × {job.n_features} features needs at least {least} in a "
+        f"worker process ({format_bytes(baseline)} of it held already), and the budget is "
+        f"{format_bytes(budget)}; set memory_budget='{least.replace(' ', '')}' or more"
     )
 
 
-def _candidates(job: LinearJob, threads: int) -> Iterator[Cut]:
+def _candidates(job: LinearJob, workers: int) -> Iterator[Cut]:
     """Cuts to try, best first: in row order from the wished size down, then by features."""
     row_bytes = max((r.workspace.row_bytes for r in job.reductions), default=0)
-    piece = _floor_power(_PIECE_BYTES // max(1, row_bytes))
+    piece = floor_power(_PIECE_BYTES // max(1, row_bytes))
     piece = max(1, min(piece, job.tile_rows))
-    whole = sum(s.nbytes for r in job.reductions for s in r.fields.values() if s.merge != "concat")
-    fan_in = max(2, min(16, _floor_power(_FAN_IN_BYTES // max(1, whole))))
+    fan_in = fan_in_of(job)
     slab = min(job.n_features, _SLAB)
-    tiles = _wished_tiles(job, threads)
-    largest = _ceil_power(job.n_tiles)
+    tiles = _wished_tiles(job, workers)
+    largest = ceil_power(job.n_tiles)
     # larger runs than wished for read fewer chunks twice; smaller ones hold less
     sizes = [tiles << n for n in range(20) if tiles << n <= largest] or [largest]
     sizes += [tiles >> n for n in range(1, 20) if tiles >> n]
@@ -129,10 +158,16 @@ def _candidates(job: LinearJob, threads: int) -> Iterator[Cut]:
             yield Cut("features", size, wide, piece, fan_in)
 
 
-def _wished_tiles(job: LinearJob, threads: int) -> int:
+def fan_in_of(job: LinearJob | PairJob) -> int:
+    """Partials to merge in one task: fewer where they are large."""
+    whole = sum(s.nbytes for r in job.reductions for s in r.fields.values() if s.merge != "concat")
+    return max(2, min(16, floor_power(_FAN_IN_BYTES // max(1, whole))))
+
+
+def _wished_tiles(job: LinearJob, workers: int) -> int:
     """Tiles of a task that is worth its overhead, on whole chunks, and leaves work for all."""
     per_row = max(1.0, job.operations / max(1, job.n_rows))
-    rows = _TASK_OPERATIONS / per_row
+    rows = TASK_OPERATIONS / per_row
     itemsize, chunk_rows = 8, 1
     if job.source is not None:
         itemsize, chunk_rows = job.source.dtype.itemsize, job.source.chunks[0]
@@ -140,9 +175,9 @@ def _wished_tiles(job: LinearJob, threads: int) -> int:
         itemsize, chunk_rows = job.blocks.dtype.itemsize, max(job.blocks.chunks[0])
     if job.n_features:
         rows = min(rows, _TASK_BYTES / (job.n_features * itemsize))
-    shared = max(job.n_rows / (4 * threads), _LEAST_OPERATIONS / per_row)
-    rows = max(min(rows, shared), min(chunk_rows, job.n_rows), job.n_rows / _MOST_TASKS)
-    return min(_ceil_power(rows / job.tile_rows), _ceil_power(job.n_tiles))
+    shared = max(job.n_rows / (4 * workers), LEAST_OPERATIONS / per_row)
+    rows = max(min(rows, shared), min(chunk_rows, job.n_rows), job.n_rows / MOST_TASKS)
+    return min(ceil_power(rows / job.tile_rows), ceil_power(job.n_tiles))
 
 
 def _splits_features(job: LinearJob) -> bool:
@@ -173,7 +208,9 @@ def bytes_read(job: LinearJob, cut: Cut) -> int:
         # every slab is read once for the products and once for the residuals
         slabs = list(cut.slabs(job.n_features))
         chunks = sum(-(-s.stop // features) - s.start // features for s in slabs)
-        width = min(job.sweeps, 2) * min(chunks * features, job.n_features + (len(slabs) - 1) * features)
+        width = min(job.sweeps, 2) * min(
+            chunks * features, job.n_features + (len(slabs) - 1) * features
+        )
     return read_rows * width * itemsize
 
 
@@ -189,11 +226,13 @@ def _stored(job: LinearJob) -> int:
     return job.n_rows * job.n_features * itemsize
 
 
-def _floor_power(value: float) -> int:
+def floor_power(value: float) -> int:
+    """The largest power of two that is no larger; at least 1."""
     return 1 << max(0, int(value).bit_length() - 1)
 
 
-def _ceil_power(value: float) -> int:
+def ceil_power(value: float) -> int:
+    """The smallest power of two that is no smaller; at least 1."""
     return 1 << max(0, math.ceil(value) - 1).bit_length()
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from dask.delayed import Delayed, delayed
@@ -22,7 +23,49 @@ from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Field, Partial
 from somscale.reductions.merge import fold_nodes
 
-__all__ = ["PassGraph", "build_graph"]
+if TYPE_CHECKING:
+    import dask.array as da
+
+__all__ = [
+    "HasFields",
+    "Node",
+    "PassGraph",
+    "blocks_of_rows",
+    "build_graph",
+    "join_tasks",
+    "label_of",
+]
+
+
+class HasFields(Protocol):
+    """What a graph asks of a reduction."""
+
+    @property
+    def name(self) -> str:
+        """Name of the reduction."""
+
+    @property
+    def fields(self) -> Any:
+        """Its fields, by name."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A task whose result is a node of the tile tree.
+
+    Attributes
+    ----------
+    index : int
+        Index of the node at its level.
+    rows : int
+        Samples whose values the result holds, if it holds any.
+    task : Delayed
+        Gives one partial a reduction.
+    """
+
+    index: int
+    rows: int
+    task: Delayed
 
 
 @dataclass(frozen=True)
@@ -45,7 +88,12 @@ class PassGraph:
 
 
 def build_graph(
-    plan: LinearPlan, token: str, *, job_node: Any = None, sink: Sink | None = None
+    plan: LinearPlan,
+    token: str,
+    *,
+    job_node: Any = None,
+    sink: Sink | None = None,
+    sink_token: str = "",
 ) -> PassGraph:
     """Build the graph of a pass.
 
@@ -54,30 +102,67 @@ def build_graph(
     plan : LinearPlan
         The job and its cut.
     token : str
-        Unique text for the keys: equal tokens must mean equal results.
+        Text for the keys: equal tokens must mean equal results.
     job_node : optional
         A future of the job where a cluster has it already.
     sink : Sink, optional
         Where finished runs are kept.
+    sink_token : str
+        Key under which the sink knows the job.
     """
     job, cut = plan.job, plan.cut
-    label = "+".join(dict.fromkeys(r.name.split(":")[0] for r in job.reductions))
+    # a task's partial depends on its tiles, so plans of other cuts must not share its key
+    token = f"{token}-{cut.run_tiles}-{cut.fan_in}"
+    label = label_of(job.reductions)
     if job_node is None:
         job_node = delayed(_without_blocks(job), traverse=False, name=f"somscale-job-{token}")
-    runs = [
-        delayed(run_or_recall, pure=False)(
-            job_node,
-            cut,
+    nodes = [
+        Node(
             number,
-            _blocks(job, cut, number),
-            sink,
-            token,
-            dask_key_name=(f"read-{label}-{token}", number),
+            np.subtract(*reversed(cut.run_rows(job, number))).item(),
+            delayed(run_or_recall, pure=False)(
+                job_node,
+                cut,
+                number,
+                _blocks(job, cut, number),
+                sink,
+                sink_token,
+                dask_key_name=(f"read-{label}-{token}", number),
+            ),
         )
         for number in range(plan.tasks)
     ]
-    total = _merge_tree(job, cut, runs, f"merge-{label}-{token}")
-    return PassGraph(runs, total, _pieces(job, cut, runs, token))
+    level = cut.run_tiles.bit_length() - 1
+    return join_tasks(job.reductions, nodes, level=level, fan_in=cut.fan_in, token=token)
+
+
+def label_of(reductions: Sequence[HasFields]) -> str:
+    """Names of the reductions, for the keys that a dashboard shows."""
+    return "+".join(dict.fromkeys(r.name.split(":")[0] for r in reductions))
+
+
+def join_tasks(
+    reductions: Sequence[HasFields], nodes: Sequence[Node], *, level: int, fan_in: int, token: str
+) -> PassGraph:
+    """Join the tasks of a pass: merge what is merged, and pick the values of samples.
+
+    Parameters
+    ----------
+    reductions : sequence
+        In the order of the tasks' partials.
+    nodes : sequence of Node
+        The tasks, by ascending index.
+    level : int
+        Level of the tasks in the tree over tiles.
+    fan_in : int
+        Partials merged by one task, a power of two.
+    token : str
+        Text for the keys.
+    """
+    runs = [node.task for node in nodes]
+    name = f"merge-{label_of(reductions)}-{token}"
+    total = _merge_tree(reductions, nodes, level, fan_in, name)
+    return PassGraph(runs, total, _pieces(reductions, nodes, token))
 
 
 def _without_blocks(job: LinearJob) -> LinearJob:
@@ -88,33 +173,36 @@ def _blocks(job: LinearJob, cut: Cut, number: int) -> tuple[int, list[list[Delay
     """The blocks of a Dask array that a run needs, and the first one's first row."""
     if job.blocks is None or not job.sweeps:
         return None
-    start, stop = cut.run_rows(job, number)
-    edges = np.concatenate([[0], np.cumsum(job.blocks.chunks[0])])
+    return blocks_of_rows(job.blocks, *cut.run_rows(job, number))
+
+
+def blocks_of_rows(array: da.Array, start: int, stop: int) -> tuple[int, list[list[Delayed]]]:
+    """The blocks of a Dask array that hold some rows, and the first one's first row."""
+    edges = np.concatenate([[0], np.cumsum(array.chunks[0])])
     first = int(np.searchsorted(edges, start, side="right")) - 1
     last = int(np.searchsorted(edges, stop, side="left"))
-    parts = job.blocks.blocks[first:last].to_delayed(optimize_graph=False)
+    parts = array.blocks[first:last].to_delayed(optimize_graph=False)
     return int(edges[first]), [list(row) for row in parts]
 
 
-def _merge_tree(job: LinearJob, cut: Cut, runs: list[Delayed], name: str) -> Delayed:
-    fields = [_mergeable(r.fields) for r in job.reductions]
-    level = cut.run_tiles.bit_length() - 1
-    step = cut.fan_in.bit_length() - 1
-    nodes, height = runs, 0
-    while len(nodes) > 1 or height == 0:
-        nodes = [
-            delayed(_merge_runs, pure=False)(
-                fields,
-                level,
-                start,
-                nodes[start : start + cut.fan_in],
-                dask_key_name=(name, height, start),
-            )
-            for start in range(0, len(nodes), cut.fan_in)
-        ]
+def _merge_tree(
+    reductions: Sequence[HasFields], nodes: Sequence[Node], level: int, fan_in: int, name: str
+) -> Delayed:
+    fields = [_mergeable(r.fields) for r in reductions]
+    step = fan_in.bit_length() - 1
+    tasks, height = [(node.index, node.task) for node in nodes], 0
+    while len(tasks) > 1 or height == 0:
+        merged = []
+        for index, group in groupby(tasks, lambda task: task[0] >> step):
+            indices, parts = zip(*group, strict=True)
+            merge = delayed(_merge_runs, pure=False)
+            key = (name, height, index)
+            node = merge(fields, level, list(indices), list(parts), dask_key_name=key)
+            merged.append((index, node))
+        tasks = merged
         level += step
         height += 1
-    return nodes[0]
+    return tasks[0][1]
 
 
 def _mergeable(fields: Any) -> dict[str, Field]:
@@ -122,14 +210,14 @@ def _mergeable(fields: Any) -> dict[str, Field]:
 
 
 def _merge_runs(
-    fields: list[dict[str, Field]], level: int, first: int, runs: list[RunResult]
+    fields: list[dict[str, Field]], level: int, indices: list[int], runs: list[RunResult]
 ) -> RunResult:
-    """Fold neighbouring nodes of one level, for every reduction."""
+    """Fold nodes of one level below a common ancestor, for every reduction."""
     merged: list[Partial] = []
     for number, specs in enumerate(fields):
         nodes = [
-            (level, first + position, {name: run[number][name] for name in specs})
-            for position, run in enumerate(runs)
+            (level, index, {name: run[number][name] for name in specs})
+            for index, run in zip(indices, runs, strict=True)
         ]
         total = fold_nodes(specs, nodes)
         merged.append({} if total is None else total)
@@ -137,25 +225,27 @@ def _merge_runs(
 
 
 def _pieces(
-    job: LinearJob, cut: Cut, runs: list[Delayed], token: str
+    reductions: Sequence[HasFields], nodes: Sequence[Node], token: str
 ) -> dict[tuple[int, str], list[tuple[Delayed, int]]]:
     pieces: dict[tuple[int, str], list[tuple[Delayed, int]]] = {}
-    for number, reduction in enumerate(job.reductions):
+    for number, reduction in enumerate(reductions):
         for name, spec in reduction.fields.items():
             if spec.merge != "concat":
                 continue
             pieces[number, name] = [
                 (
                     delayed(_pick, pure=False)(
-                        run, number, name, dask_key_name=(f"{name}-{number}-{token}", position)
+                        node.task,
+                        number,
+                        name,
+                        dask_key_name=(f"{name}-{number}-{token}", position),
                     ),
-                    np.subtract(*reversed(cut.run_rows(job, position))).item(),
+                    node.rows,
                 )
-                for position, run in enumerate(runs)
+                for position, node in enumerate(nodes)
             ]
     return pieces
 
 
 def _pick(run: RunResult, number: int, name: str) -> AnyArray:
     return run[number][name]
-

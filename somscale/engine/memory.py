@@ -8,11 +8,21 @@ import sys
 from dataclasses import dataclass, replace
 
 from somscale.engine.job import Cut, LinearJob
+from somscale.engine.sources import Source
 from somscale.options import get_options
 
-__all__ = ["Memory", "baseline_bytes", "budget_bytes", "project", "worker_count"]
+__all__ = [
+    "TASK_OVERHEAD",
+    "Memory",
+    "baseline_bytes",
+    "budget_bytes",
+    "project",
+    "reading_bytes",
+    "waiting_partials",
+    "worker_count",
+]
 
-_TASK_OVERHEAD = 24 << 20
+TASK_OVERHEAD = 24 << 20
 """A thread's stack, allocator arena and interpreter objects, and BLAS's packing buffers."""
 _ZARR_CONCURRENCY = 10
 """Chunks that Zarr decodes at a time."""
@@ -71,6 +81,8 @@ class Memory:
         Partials that wait to be merged.
     results : int
         Values of every sample that are kept.
+    samples : int
+        Samples that are held from one task to the next.
     """
 
     baseline: int
@@ -78,11 +90,13 @@ class Memory:
     threads: int
     partials: int
     results: int
+    samples: int = 0
 
     @property
     def peak(self) -> int:
         """Projected peak in bytes."""
-        return self.baseline + self.threads * self.task + self.partials + self.results
+        kept = self.partials + self.results + self.samples
+        return self.baseline + self.threads * self.task + kept
 
 
 def project(job: LinearJob, cut: Cut, *, baseline: int, threads: int) -> Memory:
@@ -102,13 +116,11 @@ def project(job: LinearJob, cut: Cut, *, baseline: int, threads: int) -> Memory:
         held += live_rows * space.row_bytes
         held += min(live_rows, job.tile_rows) * width * space.row_feature_bytes
     runs = cut.runs(job)
-    levels = max(1, math.ceil(math.log(max(runs, 2), cut.fan_in)))
-    waiting = min(runs, cut.fan_in * levels + threads)
     return Memory(
         baseline=baseline,
-        task=int(held) + _TASK_OVERHEAD,
+        task=int(held) + TASK_OVERHEAD,
         threads=min(threads, runs),
-        partials=whole * waiting,
+        partials=whole * waiting_partials(runs, cut.fan_in, threads),
         results=2 * a_row * job.n_rows,
     )
 
@@ -123,12 +135,23 @@ def _values_bytes(job: LinearJob, cut: Cut, run_rows: int) -> int:
         return int((run_rows + 2 * chunk_rows) * job.n_features * itemsize)
     if job.source.resident:
         return 0
-    itemsize = job.source.dtype.itemsize
-    rows, features = job.source.chunks
     width = job.n_features if cut.order == "rows" else min(cut.slab, job.n_features)
-    chunks = math.ceil(run_rows / rows) * math.ceil(width / features)
+    return reading_bytes(job.source, run_rows, width)
+
+
+def reading_bytes(source: Source, n_rows: int, n_features: int) -> int:
+    """Bytes that reading some rows and features takes: the values, and chunks being decoded."""
+    itemsize = source.dtype.itemsize
+    rows, features = source.chunks
+    chunks = math.ceil(n_rows / rows) * math.ceil(n_features / features)
     decoding = 2 * rows * features * itemsize * min(chunks, _ZARR_CONCURRENCY)
-    return run_rows * width * itemsize + decoding
+    return n_rows * n_features * itemsize + decoding
+
+
+def waiting_partials(tasks: int, fan_in: int, threads: int) -> int:
+    """Partials that wait to be merged at a time, at most."""
+    levels = max(1, math.ceil(math.log(max(tasks, 2), fan_in)))
+    return min(tasks, fan_in * levels + threads)
 
 
 def one_tile(job: LinearJob, cut: Cut) -> Cut:

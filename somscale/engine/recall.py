@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from somscale.engine.job import Cut, LinearJob
 from somscale.engine.sink import Sink
@@ -10,7 +10,18 @@ from somscale.engine.sources import BlocksSource
 from somscale.engine.walk import RunResult, walk_run
 from somscale.kernels.types import AnyArray
 
-__all__ = ["run_or_recall"]
+__all__ = ["recall_or_make", "run_or_recall"]
+
+
+def recall_or_make(sink: Sink | None, key: str, make: Callable[[], RunResult]) -> RunResult:
+    """Fetch a task's partials from the sink, or make them and store them there."""
+    if sink is None:
+        return make()
+    kept = sink.get(key)
+    if kept is None:
+        kept = make()
+        sink.put(key, kept)
+    return kept
 
 
 def run_or_recall(
@@ -22,15 +33,9 @@ def run_or_recall(
     token: str = "",
 ) -> RunResult:
     """Walk one run, or fetch it from the sink where it was finished before."""
-    key = f"{token}/{cut.run_tiles}/{number}"
-    if sink is not None:
-        kept = sink.get(key)
-        if kept is not None:
-            return kept
     if blocks is not None:
         first_row, parts = blocks
         job = job.with_source(BlocksSource(parts, first_row))
-    result = walk_run(job, cut, number)
-    if sink is not None:
-        sink.put(key, result)
-    return result
+    return recall_or_make(
+        sink, f"{token}/{cut.run_tiles}/{number}", lambda: walk_run(job, cut, number)
+    )

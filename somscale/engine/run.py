@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal
 
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.cutting import LinearPlan, plan_linear
@@ -29,7 +27,18 @@ from somscale.reductions.merge import Fold
 if TYPE_CHECKING:
     from dask.delayed import Delayed
 
-__all__ = ["LazyPass", "Where", "lazy_pass", "plan_job", "run_job", "where_to_run"]
+    from somscale.engine.graph import HasFields, PassGraph
+
+__all__ = [
+    "LazyPass",
+    "Where",
+    "fold_alone",
+    "later",
+    "lazy_pass",
+    "plan_job",
+    "run_job",
+    "where_to_run",
+]
 
 _SERIAL_OPERATIONS = 2e9
 """Below about a tenth of a second of work a scheduler costs more than it gives."""
@@ -50,12 +59,29 @@ class Where:
         Bytes that a worker process holds already.
     client : optional
         The Dask client.
+    processes : int
+        Processes that compute.
+    workers : {"here", "pool", "cluster"}
+        Whether tasks run in this process, in a pool that is sent every task with all
+        it needs, or on a cluster whose workers keep what they were sent.
     """
 
     scheduler: str
     threads: int
     baseline: int
     client: Any = None
+    processes: int = 1
+    workers: Literal["here", "pool", "cluster"] = "here"
+
+    @property
+    def fixed_threads(self) -> bool:
+        """Whether the number of threads is not ours to lower."""
+        return self.scheduler in ("distributed", "dask")
+
+    def alone(self, tasks: int, operations: float) -> bool:
+        """Whether the plain loop serves best: asked for, or as good as a scheduler."""
+        small = tasks == 1 or operations < _SERIAL_OPERATIONS
+        return self.scheduler == "serial" or (self.scheduler == "threads" and small)
 
 
 def where_to_run() -> Where:
@@ -64,20 +90,25 @@ def where_to_run() -> Where:
     client = _client() if wish in ("auto", "distributed") else None
     if wish == "distributed" and client is None:
         raise InputError(
-            "scheduler='distributed' needs a running cluster; "
-            "make a dask.distributed.Client first"
+            "scheduler='distributed' needs a running cluster; make a dask.distributed.Client first"
         )
     if client is not None:
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         threads = max((w["nthreads"] for w in workers), default=1)
         held = max((w["metrics"].get("memory", 0) for w in workers), default=0)
-        return Where("distributed", threads, held or baseline_bytes(), client)
+        baseline = held or baseline_bytes()
+        return Where("distributed", threads, baseline, client, max(1, len(workers)), "cluster")
     if wish == "auto" and "dask" in sys.modules:
         import dask
 
-        if dask.config.get("scheduler", None) is not None:
+        chosen = dask.config.get("scheduler", None)
+        if chosen in ("processes", "multiprocessing"):
+            return Where("dask", 1, baseline_bytes(), None, worker_count(), "pool")
+        if chosen is not None:
             return Where("dask", worker_count(), baseline_bytes())
-    if wish in ("serial", "processes"):
+    if wish == "processes":
+        return Where(wish, 1, baseline_bytes(), None, worker_count(), "pool")
+    if wish == "serial":
         return Where(wish, 1, baseline_bytes())
     return Where("threads", worker_count(), baseline_bytes())
 
@@ -101,7 +132,8 @@ def plan_job(job: LinearJob, *, lazy: bool = False) -> LinearPlan:
         budget=budget_bytes(),
         baseline=where.baseline,
         threads=where.threads,
-        fixed_threads=lazy or where.scheduler in ("distributed", "dask"),
+        fixed_threads=lazy or where.fixed_threads,
+        processes=where.processes,
     )
 
 
@@ -125,9 +157,7 @@ def run_job(job: LinearJob, *, sink: Sink | None = None, token: str | None = Non
     where = where_to_run()
     plan = plan_job(job)
     token = token or uuid.uuid4().hex
-    small = plan.tasks == 1 or job.operations < _SERIAL_OPERATIONS
-    alone = where.scheduler == "serial" or (where.scheduler == "threads" and small)
-    if alone and job.blocks is None:
+    if where.alone(plan.tasks, job.operations) and job.blocks is None:
         totals = _run_serial(plan, sink, token)
     else:
         totals = _run_dask(plan, where, sink, token)
@@ -139,13 +169,42 @@ def _run_serial(plan: LinearPlan, sink: Sink | None, token: str) -> list[Partial
     from somscale.engine.recall import run_or_recall
 
     job, cut = plan.job, plan.cut
-    folds = [Fold(r.fields) for r in job.reductions]
-    level = cut.run_tiles.bit_length() - 1
-    with single_threaded_blas(), progress_bar(plan.tasks, "reading") as bar:
-        for number in range(plan.tasks):
-            result = run_or_recall(job, cut, number, None, sink, token)
-            for fold, partial in zip(folds, result, strict=True):
-                fold.add(level, number, partial)
+    return fold_alone(
+        job.reductions,
+        cut.run_tiles.bit_length() - 1,
+        list(range(plan.tasks)),
+        lambda number: run_or_recall(job, cut, number, None, sink, token),
+        "reading",
+    )
+
+
+def fold_alone(
+    reductions: Sequence[HasFields],
+    level: int,
+    indices: Sequence[int],
+    run: Callable[[int], RunResult],
+    label: str,
+) -> list[Partial]:
+    """Run tasks one after another and fold their partials; no Dask.
+
+    Parameters
+    ----------
+    reductions : sequence
+        In the order of the tasks' partials.
+    level : int
+        Level of the tasks in the tree over tiles.
+    indices : sequence of int
+        Their indices at that level, ascending.
+    run : callable
+        Gives the partials of the task at a position in `indices`.
+    label : str
+        What the progress bar says.
+    """
+    folds = [Fold(r.fields) for r in reductions]
+    with single_threaded_blas(), progress_bar(len(indices), label) as bar:
+        for position, index in enumerate(indices):
+            for fold, partial in zip(folds, run(position), strict=True):
+                fold.add(level, index, partial)
             bar.update()
     totals = [fold.result() for fold in folds]
     return [total for total in totals if total is not None]
@@ -158,11 +217,10 @@ def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None, token: str) -> 
     job_node = None
     if where.client is not None:
         job_node = ship(where.client, plan.job)
-    graph = build_graph(plan, token, job_node=job_node, sink=sink)
-    total, pieces = compute_graph(graph, plan, where)
-    for (number, name), parts in pieces.items():
-        total[number][name] = np.concatenate(parts)
-    return total
+    # fresh keys: a cluster would answer a second try with the failure of the first
+    keys = uuid.uuid4().hex
+    graph = build_graph(plan, keys, job_node=job_node, sink=sink, sink_token=token)
+    return compute_graph(graph, where, threads=plan.memory.threads, label="reading")
 
 
 @dataclass(frozen=True)
@@ -183,25 +241,27 @@ class LazyPass:
 
 def lazy_pass(job: LinearJob, token: str) -> LazyPass:
     """The graph of a job; nothing is computed, yet a job that cannot fit is refused here."""
-    from dask.delayed import delayed
-
     from somscale.engine.graph import build_graph
 
     plan = plan_job(job, lazy=True)
-    graph = build_graph(plan, token)
+    return later(job.reductions, build_graph(plan, token), token)
+
+
+def later(reductions: Sequence[Any], graph: PassGraph, token: str) -> LazyPass:
+    """Finish a graph's statistics when it is computed."""
+    from dask.delayed import delayed
+
     stats = [
         delayed(_finalize, pure=False)(
-            reduction, graph.total, number, dask_key_name=(f"finish-{reduction.name}-{token}", number)
+            reduction,
+            graph.total,
+            number,
+            dask_key_name=(f"finish-{reduction.name}-{token}", number),
         )
-        for number, reduction in enumerate(job.reductions)
+        for number, reduction in enumerate(reductions)
     ]
     return LazyPass(stats, graph.pieces)
 
 
 def _finalize(reduction: Any, totals: RunResult, number: int) -> Any:
     return reduction.finalize(totals[number])
-
-
-def rows_of(parts: Iterable[tuple[Any, int]]) -> int:
-    """Rows of all pieces."""
-    return sum(rows for _, rows in parts)

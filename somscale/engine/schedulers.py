@@ -6,46 +6,67 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import dask
+import numpy as np
 from dask.callbacks import Callback
 
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.cutting import LinearPlan
 from somscale.engine.graph import PassGraph
-from somscale.engine.job import LinearJob
 from somscale.engine.memory import worker_count
 from somscale.engine.progress import progress_bar
-from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Partial
 
 if TYPE_CHECKING:
+    from somscale.engine.job import LinearJob
+    from somscale.engine.pair_job import PairJob
     from somscale.engine.run import Where
 
 __all__ = ["compute_graph", "ship"]
 
 _EMBED_BYTES = 1 << 20
 
-Pieces = dict[tuple[int, str], list[AnyArray]]
 
+def compute_graph(graph: PassGraph, where: Where, *, threads: int, label: str) -> list[Partial]:
+    """Compute the totals and the values of samples in one go, so that samples are read once.
 
-def compute_graph(
-    graph: PassGraph, plan: LinearPlan, where: Where
-) -> tuple[list[Partial], Pieces]:
-    """Compute totals and the values of samples in one go, so that samples are read once."""
+    Parameters
+    ----------
+    graph : PassGraph
+        What to compute.
+    where : Where
+        The scheduler.
+    threads : int
+        Tasks at a time in one process, as planned.
+    label : str
+        What the progress bar says.
+
+    Returns
+    -------
+    list of dict
+        The whole partial of every reduction.
+    """
     keys = list(graph.pieces)
     wanted = [graph.total, *([node for node, _ in graph.pieces[key]] for key in keys)]
+    bar = progress_bar(len(graph.runs), label)
     if where.client is not None:
-        total, *parts = _compute_on_cluster(where.client, graph, wanted)
+        totals, *parts = _compute_on_cluster(where.client, graph, wanted, bar)
     else:
-        settings: dict[str, Any] = {}
-        if where.scheduler != "dask":
-            workers = worker_count() if where.scheduler == "processes" else plan.memory.threads
-            settings = {"scheduler": where.scheduler, "num_workers": workers}
-        if where.scheduler == "serial":
-            settings = {"scheduler": "synchronous"}
-        bar = progress_bar(plan.tasks, "reading")
         with single_threaded_blas(), bar, _Counter(graph, bar):
-            total, *parts = dask.compute(*wanted, **settings)
-    return total, dict(zip(keys, parts, strict=True))
+            totals, *parts = dask.compute(*wanted, **_settings(where, threads))
+    for (number, name), pieces in zip(keys, parts, strict=True):
+        totals[number][name] = np.concatenate(pieces)
+    result: list[Partial] = totals
+    return result
+
+
+def _settings(where: Where, threads: int) -> dict[str, Any]:
+    if where.scheduler == "dask":
+        return {}
+    if where.scheduler == "serial":
+        return {"scheduler": "synchronous"}
+    if where.scheduler == "processes":
+        # Dask hands out tasks by the half-dozen, which leaves processes idle when each takes long
+        return {"scheduler": "processes", "num_workers": worker_count(), "chunksize": 1}
+    return {"scheduler": where.scheduler, "num_workers": threads}
 
 
 class _Counter(Callback):  # type: ignore[misc]
@@ -61,25 +82,32 @@ class _Counter(Callback):  # type: ignore[misc]
             self._bar.update()
 
 
-def _compute_on_cluster(client: Any, graph: PassGraph, wanted: list[Any]) -> tuple[Any, ...]:
+def _compute_on_cluster(
+    client: Any, graph: PassGraph, wanted: list[Any], bar: Any
+) -> tuple[Any, ...]:
     from distributed import as_completed
 
-    bar = progress_bar(len(graph.runs), "reading")
     with bar:
-        future = client.compute(dask.delayed(tuple)(wanted))
-        if not bar.disable:
-            runs = client.compute(graph.runs)
-            for done in as_completed(runs):
+        watched = [] if bar.disable else graph.runs
+        # in one call: a run that ends before it is asked for again would be computed again
+        future, *runs = client.compute([dask.delayed(tuple)(wanted), *watched])
+        if runs:
+            pending = as_completed(runs)
+            del runs
+            for _ in pending:
                 bar.update()
-                runs.remove(done)
         result: tuple[Any, ...] = future.result()
     return result
 
 
-def ship(client: Any, job: LinearJob) -> Any:
+def ship(client: Any, job: LinearJob | PairJob) -> Any:
     """Send what a job holds in memory to every worker once, unless it is small."""
     held = sum(column.values.nbytes for column in job.columns.values())
-    held += sum(sys.getsizeof(0) + getattr(r, "codes", 0).nbytes for r in job.reductions if hasattr(r, "codes"))
+    held += sum(
+        sys.getsizeof(0) + getattr(r, "codes", 0).nbytes
+        for r in job.reductions
+        if hasattr(r, "codes")
+    )
     source = job.source
     if source is not None and source.resident:
         held += source.shape[0] * source.shape[1] * source.dtype.itemsize

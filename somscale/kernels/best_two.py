@@ -17,7 +17,7 @@ import numpy as np
 
 from somscale.kernels.distances import pair_squares
 from somscale.kernels.scratch import Scratch
-from somscale.kernels.types import AnyArray, Bool, Float, Int
+from somscale.kernels.types import AnyArray, Bool, Float, Int, as_floats
 
 __all__ = ["FILTER_WIDTH", "BestTwo", "CodeFilter", "Undecided"]
 
@@ -34,6 +34,14 @@ class Product(NamedTuple):
     norms: Float
 
 
+class _Weights(NamedTuple):
+    """One precision's scale, the codes' largest norm after scaling, and the factors (K, D + 1)."""
+
+    scale: float
+    radius: float
+    factors: AnyArray
+
+
 class CodeFilter:
     """Codes of a map, centred, scaled and rounded for the filter products.
 
@@ -48,50 +56,59 @@ class CodeFilter:
     ``s²(‖w−c‖² − 2(x−c)·(w−c))``, which differs from ``s²‖x−w‖²`` by a term that
     depends on the sample alone.  A product over f features in precision u, plus
     rounding its two inputs, errs by less than ``(2 f + 16) u s² (‖x−c‖+‖w−c‖)²``;
-    the direct float64 sum errs by less than the same with u = 2⁻⁵³ and f = D.
+    the direct float64 sum errs by less than the same with u = 2⁻⁵³ and f = D, and by
+    s² 2⁻¹⁰⁷⁴ a feature where its squares underflow.
     """
 
     def __init__(self, codes: Float) -> None:
         self.codes = codes
         self.center = codes.mean(axis=0)
         centred = codes - self.center
-        self.scale = _power_of_two(float(np.abs(centred).max(initial=0.0)))
-        self._scaled = centred * self.scale
-        self._squares = np.einsum("kf,kf->k", self._scaled, self._scaled)
-        self.radius = float(np.sqrt(self._squares.max(initial=0.0)))
-        # the last column meets a one in the samples: it starts every comparison at ‖w−c‖²
-        self._double = np.hstack([-2.0 * self._scaled, self._squares[:, None]])
-        self._single = self._double.astype(np.float32)
+        scale = _power_of_two(float(np.abs(centred).max(initial=0.0)))
+        # scaled up, a sample far from the map could leave even the range of float64
+        self._weights = {
+            np.float32: _weigh(centred, scale, np.float32),
+            np.float64: _weigh(centred, min(scale, 1.0), np.float64),
+        }
         self._scratch = Scratch()
 
     def product(self, values: AnyArray, features: slice, precision: Precision) -> Product:
         """Multiply the samples' features with the codes'; the last features bring the ‖w−c‖².
 
-        The product is valid until the next one.
+        The product is the caller's until it hands it back to :meth:`reuse`.
         """
+        from somscale.kernels import loops
+
+        scale, _, factors = self._weights[precision]
         last = features.stop == self.codes.shape[1]
         n_rows, width = len(values), features.stop - features.start
         centred = self._scratch.take("centred", (n_rows, width + last), precision)
-        part = centred[:, :width]
-        if self.scale == 1.0:
-            np.subtract(
-                values, self.center[features], out=part, dtype=np.float64, casting="same_kind"
-            )
-        else:
-            part[:] = np.subtract(values, self.center[features], dtype=np.float64) * self.scale
-        norms = np.einsum("if,if->i", part, part)
+        norms = np.empty(n_rows)
+        loops.centre_rows(
+            as_floats(values), self.center[features], scale, centred[:, :width], norms
+        )
         centred[:, width:] = 1
-        weights = self._single if precision is np.float32 else self._double
-        out = self._scratch.take("product", (n_rows, len(self.codes)), precision)
+        out = self._scratch.borrow("product", (n_rows, len(self.codes)), precision)
         columns = slice(features.start, features.stop + last)
-        return Product(np.matmul(centred, weights[:, columns].T, out=out), norms)
+        return Product(np.matmul(centred, factors[:, columns].T, out=out), norms)
+
+    def reuse(self, product: Float) -> None:
+        """Take back what :meth:`product` gave."""
+        self._scratch.give_back("product", product)
 
     def bound(self, norms: Float, precision: Precision) -> Float:
-        """Largest error of a compared value, per sample, from ‖s(x−c)‖."""
+        """Largest error of a compared value, per sample, from (s‖x−c‖)²."""
+        scale, radius, _ = self._weights[precision]
         dims = self.codes.shape[1]
         unit = float(np.finfo(precision).eps) / 2
         factor = (2 * min(dims, FILTER_WIDTH) + 16) * unit + (2 * dims + 16) * 2.0**-53
-        return np.asarray(1.05 * factor * (norms.astype(np.float64) + self.radius) ** 2)
+        underflow = (4 * dims + 16) * (np.ldexp(scale, -537) ** 2 + 2.0**-1074)
+        return np.asarray(1.05 * factor * (np.sqrt(norms) + radius) ** 2 + underflow)
+
+    def farthest(self, norms: Float, precision: Precision) -> Float:
+        """A distance that no unit exceeds, per sample, from (s‖x−c‖)²."""
+        scale, radius, _ = self._weights[precision]
+        return np.asarray((np.sqrt(norms) + radius) / scale)
 
 
 @dataclass
@@ -107,7 +124,8 @@ class Undecided:
 
     def add(self, values: AnyArray, codes: Float) -> None:
         """Add the next features to the exact squared distances."""
-        pair_squares(self.squares, values, codes, self.rows, self.units)
+        with np.errstate(over="ignore"):
+            pair_squares(self.squares, values, codes, self.rows, self.units)
 
 
 class BestTwo:
@@ -123,9 +141,7 @@ class BestTwo:
         Precision of the products.
     """
 
-    def __init__(
-        self, codes: CodeFilter, n_rows: int, precision: Precision = np.float32
-    ) -> None:
+    def __init__(self, codes: CodeFilter, n_rows: int, precision: Precision = np.float32) -> None:
         self._codes = codes
         self._precision = precision
         self._compared: Float | None = None
@@ -147,19 +163,21 @@ class BestTwo:
             self._norms += norms
             if where.start == 0 and where.stop == codes.codes.shape[1]:
                 self._compared = product
-            elif self._compared is None:
+                continue
+            if self._compared is None:
                 self._compared = product.astype(np.float64)
             else:
                 self._compared += product
+            codes.reuse(product)
 
     def doubtful(self) -> Bool:
         """Samples whose norm left the range of the product's precision, or is nan."""
-        return np.asarray(~np.isfinite(self._norms))
+        return np.asarray(~(self._norms <= np.finfo(self._precision).max))
 
     def out_of_range(self) -> Bool:
         """Samples whose squared distance to some unit is not a finite float64."""
         with np.errstate(over="ignore", invalid="ignore"):
-            farthest = (np.sqrt(self._norms) + self._codes.radius) / self._codes.scale
+            farthest = self._codes.farthest(self._norms, self._precision)
             return np.asarray(~np.isfinite(farthest * farthest))
 
     def decide(self) -> Undecided:
@@ -168,15 +186,19 @@ class BestTwo:
         Returns
         -------
         Undecided
-            The candidates of the samples that are still open, by sample, then unit.
+            The candidates of the samples that are still open, by sample, then unit;
+            none of the doubtful samples.
         """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._decide()
+            if self._compared is None:
+                raise ValueError("decide() comes after the last add()")
+            compared, self._compared = self._compared, None
+            undecided = self._decide(compared)
+            if compared.base is not None:  # one whole product, no sum of several
+                self._codes.reuse(compared)
+            return undecided
 
-    def _decide(self) -> Undecided:
-        if self._compared is None:
-            raise ValueError("decide() comes after the last add()")
-        compared, self._compared = self._compared, None
+    def _decide(self, compared: Float) -> Undecided:
         n_rows, n_units = compared.shape
         if n_units == 1:
             return Undecided(np.zeros(0, np.intp), np.zeros(0, np.intp))
@@ -185,9 +207,9 @@ class BestTwo:
         second, next_lowest = _take_lowest(compared, every)
         third = compared.min(axis=1)
         self.best[:], self.second[:] = best, second
-        slack = 2 * self._codes.bound(np.sqrt(self._norms), self._precision)
+        slack = 2 * self._codes.bound(self._norms, self._precision)
         certain = (next_lowest - lowest > slack) & (third - next_lowest > slack)
-        open_rows = np.flatnonzero(~certain)
+        open_rows = np.flatnonzero(~certain & ~self.doubtful())
         compared[every, best], compared[every, second] = lowest, next_lowest
         limits = (next_lowest.astype(np.float64) + slack)[open_rows]
         position, units = np.nonzero(compared[open_rows] <= limits[:, None])
@@ -208,6 +230,15 @@ def _take_lowest(compared: Float, every: Int) -> tuple[Int, Float]:
     lowest = compared[every, index]
     compared[every, index] = np.inf
     return index, lowest
+
+
+def _weigh(centred: Float, scale: float, precision: Precision) -> _Weights:
+    """The codes as factors of a product that gives s²(‖w−c‖² − 2(x−c)·(w−c))."""
+    scaled = centred * scale
+    squares = np.einsum("kf,kf->k", scaled, scaled)
+    # the last column meets a one in the samples: it starts every comparison at ‖w−c‖²
+    factors = np.hstack([-2.0 * scaled, squares[:, None]]).astype(precision)
+    return _Weights(scale, float(np.sqrt(squares.max(initial=0.0))), factors)
 
 
 def _power_of_two(largest: float) -> float:

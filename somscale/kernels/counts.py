@@ -10,9 +10,11 @@ import numpy as np
 
 from somscale.kernels.types import Int
 
-__all__ = ["as_keyed", "count_dense", "merge_keyed", "sort_keyed"]
+__all__ = ["as_keyed", "count_dense", "count_keyed", "merge_keyed", "sort_keyed"]
 
 _SORT_ABOVE = 1 << 16
+_DENSE_PER_KEY = 8
+"""Walking this many counters costs less than sorting one key."""
 
 
 def count_dense(keys: Int, n_keys: int) -> Int:
@@ -25,6 +27,15 @@ def as_keyed(keys: Int) -> Int:
     return np.stack([keys.astype(np.int64, copy=False), np.ones(len(keys), np.int64)])
 
 
+def count_keyed(keys: Int, n_keys: int) -> Int:
+    """A sorted keyed count of the keys of ``range(n_keys)`` that occur."""
+    if n_keys > _DENSE_PER_KEY * len(keys):
+        return np.stack(np.unique(keys, return_counts=True))
+    counts = count_dense(keys, n_keys)
+    found = np.flatnonzero(counts)
+    return np.stack([found, counts[found]])
+
+
 def merge_keyed(left: Int, right: Int) -> Int:
     """Add two keyed counts; sorted only once they are long, which costs far less."""
     joined = np.concatenate([left, right], axis=1)
@@ -35,7 +46,8 @@ def sort_keyed(counts: Int) -> Int:
     """Sorted unique keys and their exact counts."""
     if not counts.shape[1]:
         return counts
-    order = np.argsort(counts[0], kind="stable")
+    # any order of equal keys gives the same integers, so the fastest sort will do
+    order = np.argsort(counts[0])
     keys, numbers = counts[0, order], counts[1, order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     return np.stack([keys[starts], np.add.reduceat(numbers, starts)])

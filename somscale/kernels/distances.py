@@ -13,7 +13,7 @@ import numpy as np
 
 from somscale.kernels.types import AnyArray, Float, Int
 
-__all__ = ["add_squares", "squares_to", "pair_squares"]
+__all__ = ["add_squares", "pair_squares", "squares_to"]
 
 _PAIR_ELEMENTS = 1 << 18
 """Elements gathered at once for listed pairs: 2 MiB, which stays in cache."""
@@ -45,9 +45,7 @@ def squares_to(points: AnyArray, target: Float) -> Float:
     return total
 
 
-def pair_squares(
-    total: Float, left: AnyArray, right: Float, rows: Int, columns: Int
-) -> None:
+def pair_squares(total: Float, left: AnyArray, right: Float, rows: Int, columns: Int) -> None:
     """Add squared differences of listed pairs ``left[rows[p]] - right[columns[p]]``.
 
     Parameters

@@ -27,3 +27,13 @@ class Scratch(threading.local):
         if buffer is None or buffer.size < size or buffer.dtype != dtype:
             self._buffers[name] = buffer = np.empty(size, dtype)
         return buffer[:size].reshape(shape)
+
+    def borrow(self, name: str, shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
+        """As :meth:`take`, but valid until it is given back, however often the name is taken."""
+        array = self.take(name, shape, dtype)
+        del self._buffers[name]
+        return array
+
+    def give_back(self, name: str, array: NDArray[Any]) -> None:
+        """Keep a borrowed array for the next time its name is taken."""
+        self._buffers[name] = array.reshape(-1)

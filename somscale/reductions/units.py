@@ -14,10 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from somscale.kernels.best_two import FILTER_WIDTH, BestTwo, CodeFilter, Undecided
-from somscale.kernels.distances import add_squares
-from somscale.kernels.groups import GroupSums
+from somscale.kernels.residuals import add_residuals, add_units
 from somscale.kernels.counts import as_keyed, merge_keyed, sort_keyed
-from somscale.kernels.scratch import Scratch
 from somscale.kernels.types import AnyArray, Float, Int
 from somscale.reductions.base import TILE_ROWS, Field, Partial, Rows, Workspace
 from somscale.reductions.faults import FAULT_FIELDS, EntryNames, Faults
@@ -86,7 +84,6 @@ class _State:
     undecided: Undecided | None = None
     repeat: bool = False
     squares: Float = field(default_factory=lambda: np.zeros(0))
-    groups: GroupSums | None = None
 
 
 class UnitsReduction:
@@ -138,7 +135,6 @@ class UnitsReduction:
         wide = n_features > FILTER_WIDTH
         self.workspace = Workspace(row_bytes=(24 if wide else 16) * n_units, row_feature_bytes=32)
         self._filter = CodeFilter(self.codes)
-        self._scratch = Scratch()
 
     def begin(self, rows: Rows, partial: Partial) -> _State:
         """Start the search for some rows."""
@@ -175,13 +171,8 @@ class UnitsReduction:
     def end(self, state: _State) -> None:
         """Write what is known once all features were seen."""
         partial, best, second = state.partial, state.search.best, state.search.second
-        groups = state.groups
-        if groups is None:
-            raise ValueError("end() comes after the last sweep")
-        distance = np.sqrt(state.squares)
-        groups.count(partial["hits"])
-        groups.add_scalars(partial["squares"], state.squares)
-        groups.add_scalars(partial["distances"], distance)
+        sums = (partial[name] for name in ("hits", "squares", "distances"))
+        add_units(best, state.squares, *sums)
         paired = second >= 0
         keys = best[paired].astype(np.int64) * len(self.codes) + second[paired]
         partial["pairs"] = merge_keyed(partial["pairs"], as_keyed(keys))
@@ -189,7 +180,7 @@ class UnitsReduction:
             where = state.rows.within
             partial["bmu"][where] = best
             partial["second_bmu"][where] = second
-            partial["distance"][where] = np.where(best >= 0, distance, np.nan)
+            partial["distance"][where] = np.where(best >= 0, np.sqrt(state.squares), np.nan)
         state.rows.published[self.name] = best
 
     def finalize(self, total: Partial) -> UnitStats:
@@ -229,17 +220,15 @@ class UnitsReduction:
         faulty = search.out_of_range()
         state.faults.mark(faulty)
         search.best[faulty] = search.second[faulty] = -1
-        state.groups = GroupSums(search.best)
         state.squares = np.zeros(len(state.rows))
         state.undecided = None
 
     def _add_residuals(self, state: _State, features: slice, values: AnyArray) -> None:
-        if state.groups is None:
-            raise ValueError("residuals come after the choice of units")
         state.faults.locate(features.start, values)
-        buffer, residuals = state.groups.room(self._scratch, values.shape[1])
-        np.take(self.codes[:, features], state.search.best, axis=0, mode="clip", out=residuals)
-        with np.errstate(invalid="ignore", over="ignore"):
-            np.subtract(values, residuals, out=residuals)
-            state.groups.add_rows(state.partial["residuals"][:, features], buffer)
-            add_squares(state.squares, residuals)
+        add_residuals(
+            values,
+            self.codes[:, features],
+            state.search.best,
+            state.partial["residuals"][:, features],
+            state.squares,
+        )

@@ -1,0 +1,36 @@
+"""Exact quality indices of maps, embeddings and clusterings on data larger than memory."""
+
+from __future__ import annotations
+
+from somscale import metrics
+from somscale._version import __version__
+from somscale.codebook import codebook, from_minisom, project
+from somscale.errors import (
+    InputError,
+    MemoryBudgetError,
+    SampleValueError,
+    SomscaleError,
+    UnknownMetricError,
+)
+from somscale.evaluate import evaluate, plan
+from somscale.options import set_options
+from somscale.topology import Grid
+from somscale.training import train
+
+__all__ = [
+    "Grid",
+    "InputError",
+    "MemoryBudgetError",
+    "SampleValueError",
+    "SomscaleError",
+    "UnknownMetricError",
+    "__version__",
+    "codebook",
+    "evaluate",
+    "from_minisom",
+    "metrics",
+    "plan",
+    "project",
+    "set_options",
+    "train",
+]

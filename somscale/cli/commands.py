@@ -1,0 +1,153 @@
+"""The commands and their options."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from somscale._version import __version__
+from somscale.errors import SomscaleError
+
+__all__ = ["main"]
+
+
+class _Command(click.Command):
+    """A command that shows somscale's own errors as one sentence and exits with 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SomscaleError as error:
+            raise click.ClickException(str(error)) from error
+
+
+class _Group(click.Group):
+    command_class = _Command
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="somscale")
+def main() -> None:
+    """Exact quality indices of maps and clusterings, on data larger than memory."""
+
+
+_PATH = click.Path(path_type=Path)
+_SHARED = [
+    click.argument("data", type=_PATH),
+    click.option(
+        "--map",
+        "maps",
+        multiple=True,
+        type=_PATH,
+        metavar="MAP",
+        help="A codebook (.zarr or .nc). Several are candidates, named by their files.",
+    ),
+    click.option(
+        "--clusters",
+        multiple=True,
+        metavar="C",
+        help="A clustering: a .npy file or a variable of DATA. Several are candidates.",
+    ),
+    click.option("--labels", metavar="L", help="Classes: a .npy file or a variable of DATA."),
+    click.option("--variable", metavar="NAME", help="The variable of DATA with the samples."),
+    click.option(
+        "--metrics",
+        "-m",
+        multiple=True,
+        metavar="NAME",
+        help="An index or a family of indices. Repeat it for several. Default: all.",
+    ),
+    click.option(
+        "--temperature", "-T", multiple=True, type=float, help="Temperature of the distortion."
+    ),
+    click.option("--kernel", metavar="NAME", help="Neighbourhood kernel of the distortion."),
+    click.option(
+        "--neighborhood", type=click.Choice(["edge", "vertex"]), help="Of the topographic error."
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS|FILE|NAME",
+        help="A Dask scheduler's address or file, or serial, threads or processes.",
+    ),
+    click.option("--workers", type=click.IntRange(min=1), help="Tasks at a time."),
+    click.option("--memory-budget", metavar="SIZE", help="Of one process, for example 2GiB."),
+]
+
+
+def _with_shared_options(command: Any) -> Any:
+    for option in reversed(_SHARED):
+        command = option(command)
+    return command
+
+
+@main.command()
+@_with_shared_options
+@click.option("--output", "-o", type=_PATH, metavar="OUT", help="Result to write: .zarr or .nc.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing result.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--dry-run", is_flag=True, help="Print the plan and compute nothing.")
+def evaluate(
+    data: Path,
+    output: Path | None,
+    overwrite: bool,
+    as_json: bool,
+    dry_run: bool,
+    **options: Any,
+) -> None:
+    """Judge maps or clusterings of the samples in DATA (.zarr or .npy)."""
+    from somscale.cli import inputs, results
+    from somscale.cli.settings import run_settings
+    from somscale.store import write_dataset
+
+    with run_settings(options):
+        question = inputs.read_question(data, options)
+        if dry_run:
+            results.show_plan(question.plan(), as_json=as_json)
+            return
+        if output is not None:
+            results.check_target(output, overwrite=overwrite)
+        result = question.evaluate()
+        if output is not None:
+            write_dataset(result, output)
+    results.show(result, as_json=as_json)
+
+
+@main.command()
+@_with_shared_options
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+def plan(data: Path, as_json: bool, **options: Any) -> None:
+    """Say what `evaluate` would read, hold and do, without reading a sample."""
+    from somscale.cli import inputs, results
+    from somscale.cli.settings import run_settings
+
+    with run_settings(options):
+        results.show_plan(inputs.read_question(data, options).plan(), as_json=as_json)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def metrics(as_json: bool) -> None:
+    """List every index: definition, range, direction, cost and source."""
+    from somscale.cli import catalogue
+
+    catalogue.show(as_json=as_json)
+
+
+@main.command()
+@click.option(
+    "--output",
+    "-o",
+    type=_PATH,
+    default=Path("somscale-demo"),
+    show_default=True,
+    help="Folder for the archive, the map and the result.",
+)
+def demo(output: Path) -> None:
+    """Write an archive, train a map on it, judge the map and keep the result."""
+    from somscale.cli import demonstration
+    from somscale.cli.settings import run_settings
+
+    with run_settings({}):
+        demonstration.run(output)

@@ -1,0 +1,40 @@
+"""The demo: from an archive on disk to a verdict on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from somscale.cli.results import as_text
+from somscale.datasets import write_digits
+from somscale.evaluate import evaluate
+from somscale.store import open_dataset, write_dataset
+from somscale.topology import Grid
+from somscale.training import train
+
+__all__ = ["run"]
+
+
+def run(folder: Path) -> None:
+    """Write the archive, train, judge and keep the result in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    archive, som_path, result_path = (
+        folder / name for name in ("digits.zarr", "map.zarr", "result.zarr")
+    )
+    click.echo(f"1. Writing 1,797 handwritten digits (64 pixels each) to {archive}, in chunks")
+    write_digits(archive)
+    labels = open_dataset(archive)["label"].load()
+
+    grid = Grid(10, 10, topology="hexagonal")
+    click.echo(f"2. Training a map on the archive: {grid!r}")
+    som = train(archive, grid, epochs=15, seed=0)
+    write_dataset(som, som_path)
+
+    click.echo("3. Judging the map against the samples and the digits' labels\n")
+    result = evaluate(archive, som, labels=labels, temperature=[1.0, 2.0])
+    write_dataset(result, result_path)
+    click.echo(as_text(result))
+    click.echo(f"\nThe result is an xarray Dataset in {result_path}. Open it with")
+    click.echo(f"    import xarray; q = xarray.open_zarr('{result_path}')")
+    click.echo("    q['value'].sel(metric='topographic_error'); q['hits']; q['bmu']")

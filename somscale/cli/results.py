@@ -1,0 +1,122 @@
+"""Show and keep a result."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+import xarray as xr
+
+from somscale.cli.tables import table_text
+from somscale.engine.planview import Plan
+from somscale.errors import InputError
+from somscale.metrics.spec import range_text
+
+__all__ = ["as_text", "check_target", "show", "show_plan"]
+
+_ARROWS = {"higher": "higher is better", "lower": "lower is better", "zero": "0 is best", "none": ""}
+
+
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """Refuse a target that cannot be written, before anything is computed."""
+    if path.suffix not in (".zarr", ".nc"):
+        raise InputError(f"the result is written as .zarr or .nc, not {path.name!r}")
+    if path.exists() and not overwrite:
+        raise InputError(f"{str(path)!r} exists; name another --output, or add --overwrite")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"there is no folder {str(path.absolute().parent)!r}; make it first")
+
+
+def show(result: xr.Dataset, *, as_json: bool) -> None:
+    """Print a result."""
+    click.echo(json.dumps(_plain(result), indent=2) if as_json else as_text(result))
+
+
+def show_plan(plan: Plan, *, as_json: bool) -> None:
+    """Print a plan."""
+    if not as_json:
+        click.echo(repr(plan))
+        return
+    facts = {
+        "indices": list(plan.indices),
+        "candidates": list(plan.candidates),
+        "tasks": plan.tasks,
+        "bytes_read": plan.bytes_read,
+        "peak_memory": plan.peak_memory,
+    }
+    click.echo(json.dumps(facts, indent=2))
+
+
+def as_text(result: xr.Dataset) -> str:
+    """A table of all numbers and short parameter series, one line an index."""
+    candidates = result["candidate"].values.tolist() if "candidate" in result.dims else [None]
+    heads = ["value"] if candidates == [None] else [str(c) for c in candidates]
+    rows: list[list[str]] = []
+    notes: list[str] = []
+    for label, row in _lines(result):
+        cells = [_number(row.sel(candidate=c) if c is not None else row) for c in candidates]
+        facts = row.attrs
+        direction = _ARROWS.get(facts.get("direction", ""), "")
+        rows.append([label, *cells, direction, facts.get("range", ""), facts.get("units", "")])
+        notes += [f"{label}: {note}" for note in facts.get("notes", []) if note]
+    return "\n".join([table_text(["index", *heads, "direction", "range", "units"], rows), *notes])
+
+
+def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
+    lines = []
+    for label in result["metric"].values.tolist() if "metric" in result.dims else []:
+        one = result.sel(metric=label)
+        value = one["value"].copy()
+        value.attrs = {
+            "direction": one["direction"].item(),
+            "range": range_text(one["lower"].item(), one["upper"].item()),
+            "units": one["metric_units"].item(),
+            "notes": np.unique(one["note"].values.ravel().astype(str)).tolist(),
+        }
+        lines.append((label, value))
+    for name, array in result.data_vars.items():
+        own = [d for d in array.dims if d not in ("candidate", "metric")]
+        if name in ("value", "note", "n_units") or not set(own) <= {"temperature", "part", "pair"}:
+            continue
+        for place in np.ndindex(*(array.sizes[d] for d in own)):
+            row = array.isel(dict(zip(own, place, strict=True)))
+            where = ", ".join(f"{d}={row[d].item()}" for d in own)
+            lines.append((f"{name}[{where}]", row))
+    return lines
+
+
+def _number(value: xr.DataArray) -> str:
+    number = value.item()
+    return str(number) if isinstance(number, int) else f"{number:.6g}"
+
+
+def _plain(result: xr.Dataset) -> dict[str, Any]:
+    """A result without values of samples, as JSON: nan becomes null."""
+    per_sample = {d for n, a in result.data_vars.items() if n in ("bmu",) for d in a.dims}
+    per_sample -= {"candidate"}
+    kept = [n for n, a in result.data_vars.items() if not per_sample & set(a.dims)]
+    return {
+        "attributes": dict(result.attrs),
+        "coordinates": {str(n): _jsonable(c.values) for n, c in result[kept].coords.items()},
+        "variables": {
+            str(n): {
+                "dims": list(result[n].dims),
+                "values": _jsonable(result[n].values),
+                **{k: str(v) for k, v in result[n].attrs.items()},
+            }
+            for n in kept
+        },
+    }
+
+
+def _jsonable(values: Any) -> Any:
+    if isinstance(values, np.ndarray):
+        return _jsonable(values.tolist())
+    if isinstance(values, list):
+        return [_jsonable(v) for v in values]
+    if isinstance(values, float) and not np.isfinite(values):
+        return None if np.isnan(values) else str(values)
+    return values

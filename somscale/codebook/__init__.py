@@ -1,0 +1,9 @@
+"""Codebooks: a trained map as a Dataset, made, checked, read from other tools, projected onto."""
+
+from __future__ import annotations
+
+from somscale.codebook.dataset import TrainedMap, as_map, codebook
+from somscale.codebook.minisom import from_minisom
+from somscale.codebook.project import project
+
+__all__ = ["TrainedMap", "as_map", "codebook", "from_minisom", "project"]

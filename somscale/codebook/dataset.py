@@ -1,0 +1,228 @@
+"""A trained map as an xarray Dataset that round-trips through Zarr and NetCDF."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from numpy.typing import NDArray
+
+from somscale._version import __version__
+from somscale.engine.samples import Samples
+from somscale.errors import InputError
+from somscale.topology import Grid
+
+__all__ = ["TrainedMap", "as_map", "codebook"]
+
+_GRID_ARRAYS = {
+    "edges": ("edge", "end"),
+    "distances": ("unit", "other_unit"),
+    "positions": ("unit", "axis"),
+}
+
+
+def codebook(weights: Any, grid: Grid) -> xr.Dataset:
+    """Make a map of code vectors and the grid they lie on.
+
+    Parameters
+    ----------
+    weights : array_like or DataArray
+        Code vectors, (unit, feature), or (row, col, feature) on a grid of rows and
+        columns; of real, finite numbers.  A DataArray keeps its coordinates of the
+        features and its units.
+    grid : Grid
+        The arrangement of the units.
+
+    Returns
+    -------
+    Dataset
+        ``codes(unit, feature)`` float64, with coordinates ``row(unit)`` and
+        ``col(unit)``; the grid is in the attributes and, for grids made from edges
+        or distances, in variables named ``grid_…``.
+
+    Raises
+    ------
+    InputError
+        The number of code vectors is not the grid's number of units, or a code is
+        not finite.
+
+    Examples
+    --------
+    >>> import numpy as np, somscale as ss
+    >>> som = ss.codebook(np.zeros((2, 3, 4)), ss.Grid(2, 3))
+    >>> dict(som.sizes)
+    {'unit': 6, 'feature': 4}
+    """
+    if not isinstance(grid, Grid):
+        raise InputError(f"the grid is a {type(grid).__name__}, not a Grid; make one with ss.Grid")
+    values, feature_dim, coords, attributes = _weights(weights, grid)
+    codes = xr.DataArray(
+        values,
+        dims=("unit", feature_dim),
+        name="codes",
+        attrs={"long_name": "code vectors", "units": "data units", **attributes},
+        coords={
+            "unit": ("unit", np.arange(grid.size), {"long_name": "unit of the map", "units": "1"}),
+            **_places(grid),
+            **coords,
+        },
+    )
+    result = codes.to_dataset()
+    spec = grid.to_spec()
+    for name, dims in _GRID_ARRAYS.items():
+        if name in spec:
+            facts = {"long_name": f"{name} of the map's grid", "units": "1"}
+            result[f"grid_{name}"] = (dims, spec.pop(name), facts)
+    result.attrs = {
+        "title": "self-organizing map",
+        "somscale_kind": "codebook",
+        "somscale_version": __version__,
+        "grid": json.dumps(spec, sort_keys=True),
+    }
+    return result
+
+
+def _places(grid: Grid) -> dict[str, Any]:
+    facts = {"row": "row of the map", "col": "column of the map"}
+    places = {"row": grid.row, "col": grid.col}
+    return {n: ("unit", places[n], {"long_name": facts[n], "units": "1"}) for n in places}
+
+
+def _weights(
+    weights: Any, grid: Grid
+) -> tuple[NDArray[np.float64], str, dict[str, Any], dict[str, Any]]:
+    feature_dim, coords, attributes = "feature", {}, {}
+    if isinstance(weights, xr.DataArray):
+        feature_dim = str(weights.dims[-1])
+        coords = {
+            str(name): (feature_dim, c.values, c.attrs)
+            for name, c in weights.coords.items()
+            if c.dims == (feature_dim,)
+        }
+        attributes = {k: v for k, v in weights.attrs.items() if k in ("long_name", "units")}
+        weights = weights.values
+    values = np.asarray(weights)
+    if values.dtype.kind not in "biuf":
+        raise InputError(f"the weights are of type {values.dtype}, not real numbers")
+    if values.ndim == 3 and values.shape[:2] == grid.shape:
+        values = values.reshape(grid.size, -1)
+    if values.ndim != 2 or len(values) != grid.size:
+        shape = f"({grid.rows}, {grid.cols}, feature)" if grid.rows > 1 else "(unit, feature)"
+        raise InputError(
+            f"the weights have shape {values.shape}; a grid of {grid.size} units needs "
+            f"({grid.size}, feature) or {shape}"
+        )
+    if not values.size:
+        raise InputError(f"the weights have shape {values.shape}: there is no code vector")
+    values = values.astype(np.float64)
+    if not np.isfinite(values).all():
+        unit, feature = np.argwhere(~np.isfinite(values))[0]
+        raise InputError(
+            f"the weights hold {values[unit, feature]} at unit {unit}, {feature_dim} {feature}; "
+            "every code must be finite"
+        )
+    return values, feature_dim, coords, attributes
+
+
+@dataclass(frozen=True)
+class TrainedMap:
+    """A map as the engine needs it.
+
+    Attributes
+    ----------
+    codes : (K, D) float64
+        Code vectors.
+    grid : Grid
+        Arrangement of the units.
+    feature_coords : mapping
+        Coordinates along the features.
+    """
+
+    codes: NDArray[np.float64]
+    grid: Grid
+    feature_coords: dict[str, xr.Variable]
+    feature_dim: str = "feature"
+
+    @property
+    def fingerprint(self) -> str:
+        """A short text that tells this map from every other."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.codes).tobytes())
+        for name, value in sorted(self.grid.to_spec().items()):
+            data = value.tobytes() if isinstance(value, np.ndarray) else str(value).encode()
+            digest.update(name.encode() + b"=" + data)
+        return digest.hexdigest()[:16]
+
+    def matched_to(self, samples: Samples) -> TrainedMap:
+        """This map with its features in the samples' order.
+
+        Raises
+        ------
+        InputError
+            Another number of features, or other labels.
+        """
+        n_features = samples.shape[1]
+        if self.codes.shape[1] != n_features:
+            hint = ""
+            if self.codes.shape[1] == samples.shape[0]:
+                hint = "; the samples look transposed: pass samples.T"
+            elif len(self.codes) == n_features:
+                hint = "; the weights look transposed: they are (unit, feature)"
+            raise InputError(
+                f"the map has {self.codes.shape[1]} features and the samples have {n_features} "
+                f"(dim {samples.feature_dim!r}){hint}"
+            )
+        ours = self.feature_coords.get(self.feature_dim)
+        theirs = samples.feature_coords.get(samples.feature_dim)
+        if ours is None or theirs is None or np.array_equal(ours.values, theirs.values):
+            return self
+        return self._reordered(ours.values, theirs.values, samples.feature_dim)
+
+    def _reordered(self, ours: NDArray[Any], theirs: NDArray[Any], dim: str) -> TrainedMap:
+        place = {label: position for position, label in enumerate(ours.tolist())}
+        labels = theirs.tolist()
+        missing = [label for label in labels if label not in place]
+        if missing or len(place) != len(labels):
+            culprit = f"{missing[0]!r} is not among the map's" if missing else "some labels repeat"
+            raise InputError(
+                f"the labels of {dim!r} differ between samples and map: {culprit}; select the same "
+                f"labels in both, or drop them with samples.drop_vars({dim!r}) to go by position"
+            )
+        order = [place[label] for label in labels]
+        return TrainedMap(self.codes[:, order], self.grid, {}, self.feature_dim)
+
+
+def as_map(som: Any) -> TrainedMap:
+    """Read a map: a Dataset made by :func:`codebook`, or a trained MiniSom.
+
+    Raises
+    ------
+    InputError
+        It is something else, or its grid does not fit its codes.
+    """
+    if isinstance(som, TrainedMap):
+        return som
+    if type(som).__module__.split(".")[0] == "minisom":
+        from somscale.codebook.minisom import from_minisom
+
+        som = from_minisom(som)
+    if not isinstance(som, xr.Dataset) or "codes" not in som or "grid" not in som.attrs:
+        raise InputError(
+            f"the map is a {type(som).__name__}, not a codebook; make one with "
+            "ss.codebook(weights, grid), ss.train or ss.from_minisom"
+        )
+    codes = som["codes"]
+    if codes.ndim != 2 or codes.dims[0] != "unit":
+        raise InputError(f"the map's codes have dims {codes.dims}, not (unit, feature)")
+    spec = json.loads(som.attrs["grid"])
+    for name in _GRID_ARRAYS:
+        if f"grid_{name}" in som:
+            spec[name] = som[f"grid_{name}"].values
+    grid = Grid.from_spec(spec)
+    feature_dim = str(codes.dims[1])
+    values = _weights(codes, grid)[0]
+    coords = {str(n): c.variable for n, c in codes.coords.items() if c.dims == (feature_dim,)}
+    return TrainedMap(values, grid, coords, feature_dim)

@@ -1,0 +1,35 @@
+"""Delayed values as Dask arrays of known shape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import dask.array as da
+    from dask.delayed import Delayed
+
+__all__ = ["call_later", "later_array", "sample_array"]
+
+
+def sample_array(pieces: Sequence[tuple[Delayed, int]], dtype: str) -> da.Array:
+    """The values of all samples, one chunk a task."""
+    import dask.array as da
+
+    parts = [da.from_delayed(piece, (rows,), dtype=dtype) for piece, rows in pieces]
+    return da.concatenate(parts)
+
+
+def later_array(value: Delayed, shape: tuple[int, ...], dtype: Any) -> da.Array:
+    """A delayed array of known shape and type, in one chunk."""
+    import dask.array as da
+
+    return da.from_delayed(value, shape, dtype=dtype)
+
+
+def call_later(function: Any, *arguments: Any, name: str, **settings: Any) -> Delayed:
+    """Call a function once its delayed arguments are there."""
+    from dask.delayed import delayed
+
+    result: Delayed = delayed(function, pure=False)(*arguments, dask_key_name=name, **settings)
+    return result

@@ -1,0 +1,206 @@
+"""Choose how a walk over pairs is cut: tasks that fit the budget and read little.
+
+As for one read of the samples, the choice is made from sizes alone, refuses
+where nothing fits, and never changes a digit of a result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from somscale.engine.cutting import (
+    LEAST_OPERATIONS,
+    MOST_TASKS,
+    TASK_OPERATIONS,
+    budget_error,
+    ceil_power,
+    fan_in_of,
+    floor_power,
+)
+from somscale.engine.memory import Memory
+from somscale.engine.pair_job import PairCut, PairJob, Reading
+from somscale.engine.pair_memory import Workers, itemsize_of, project_pairs
+from somscale.reductions.base import Side
+
+__all__ = ["PairPlan", "plan_pairs"]
+
+_READ_BYTES = 1e9
+"""Bytes that one core decodes in a second, about; TASK_OPERATIONS are computed meanwhile."""
+_WORDS: dict[Reading, str] = {
+    "memory": "in memory",
+    "loaded": "loaded once per process",
+    "panels": "read by panels",
+    "sent": "sent to the tasks",
+}
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """A job over pairs, its cut, and what it is projected to cost.
+
+    Attributes
+    ----------
+    job : PairJob
+        The reductions and where their samples are.
+    cut : PairCut
+        How the work is cut.
+    memory : Memory
+        Projected peak of one worker process.
+    bytes_read : int
+        Bytes of samples that are read (decoded), all tasks and processes together.
+    bytes_stored : int
+        Bytes of the samples.
+    budget : int
+        The memory budget of one worker process.
+    """
+
+    job: PairJob
+    cut: PairCut
+    memory: Memory
+    bytes_read: int
+    bytes_stored: int
+    budget: int
+
+    @property
+    def tasks(self) -> int:
+        """Tasks that walk pairs."""
+        return self.cut.n_tasks(self.job)
+
+    @property
+    def reading(self) -> str:
+        """How tasks come by the samples, in words."""
+        return _WORDS[self.cut.reading]
+
+
+def plan_pairs(
+    job: PairJob,
+    *,
+    budget: int,
+    baseline: int,
+    threads: int,
+    fixed_threads: bool = False,
+    processes: int = 1,
+    workers: Workers = "here",
+) -> PairPlan:
+    """Cut a job over pairs for a budget.
+
+    Parameters
+    ----------
+    job : PairJob
+        What to run.
+    budget : int
+        Bytes that one worker process may hold, `baseline` included.
+    baseline : int
+        Bytes it holds before.
+    threads : int
+        Tasks at a time in one process; fewer are planned where memory is short.
+    fixed_threads : bool
+        Whether the number of threads is not ours to lower.
+    processes : int
+        Processes that compute, each with so many threads.
+    workers : {"here", "pool", "cluster"}
+        Where tasks run: in this process, in a pool that is sent every task with all
+        it needs, or on a cluster whose workers keep what they were sent.
+
+    Raises
+    ------
+    MemoryBudgetError
+        No cut fits; the message names the smallest budget that works.
+    """
+    fewest = threads if fixed_threads else 1
+    fitting: list[tuple[float, PairPlan]] = []
+    smallest = 0
+    for count in range(threads, fewest - 1, -1):
+        for cut in _candidates(job, count * processes, workers):
+            memory = project_pairs(job, cut, baseline=baseline, threads=count, workers=workers)
+            smallest = min(smallest or memory.peak, memory.peak)
+            if memory.peak <= budget:
+                cost = bytes_read(job, cut, processes)
+                work = job.operations / TASK_OPERATIONS + cost / _READ_BYTES
+                stored = job.n_rows * job.n_features * itemsize_of(job)
+                plan = PairPlan(job, cut, memory, cost, stored, budget)
+                fitting.append((work / count, plan))
+    if not fitting:
+        raise budget_error(
+            "the walk over pairs of", job, smallest, baseline=baseline, budget=budget
+        )
+    # candidates come best first; only much less work changes the choice
+    least = min(seconds for seconds, _ in fitting)
+    return next(plan for seconds, plan in fitting if seconds <= 1.05 * least)
+
+
+def _candidates(job: PairJob, workers: int, where: Workers) -> Iterator[PairCut]:
+    """Cuts to try, best first: from tasks of the wished size down, then by panels."""
+    fan_in = fan_in_of(job)
+    whole = ceil_power(job.n_tiles)
+    sizes = _task_sizes(job, workers)
+    for reading in _readings(job, where):
+        for tiles in sizes:
+            if reading == "sent":
+                yield PairCut(tiles, tiles, reading, fan_in)
+            elif reading == "panels":
+                for panel in (tiles >> n for n in range(tiles.bit_length())):
+                    yield PairCut(tiles, panel, reading, fan_in)
+            else:
+                yield PairCut(tiles, tiles if job.side is Side.BOTH else whole, reading, fan_in)
+
+
+def _readings(job: PairJob, where: Workers) -> list[Reading]:
+    if job.blocks is not None:
+        return ["sent"]
+    if job.source is None:
+        return ["memory"]
+    if job.source.resident:
+        return ["sent"] if where == "pool" else ["memory"]
+    return ["loaded", "panels"]
+
+
+def _task_sizes(job: PairJob, workers: int) -> list[int]:
+    """Tiles along the side of a task: about a second of work, and work for all; then smaller."""
+    pairs = min(TASK_OPERATIONS, max(job.operations / (4 * workers), LEAST_OPERATIONS))
+    pairs /= max(1.0, job.operations / max(1.0, job.n_pairs))
+    if job.side is Side.BOTH:
+        rows = math.sqrt(pairs)
+        fewest = job.n_tiles / (math.isqrt(2 * MOST_TASKS) - 1)
+    else:
+        rows = pairs / job.n_rows
+        fewest = job.n_tiles / MOST_TASKS
+    wished = min(floor_power(rows / job.tile_rows), ceil_power(job.n_tiles))
+    least = min(ceil_power(fewest), ceil_power(job.n_tiles))
+    sizes = [wished >> n for n in range(wished.bit_length()) if wished >> n >= least]
+    return sizes or [least]
+
+
+def bytes_read(job: PairJob, cut: PairCut, processes: int) -> int:
+    """Bytes of samples that all tasks decode; a chunk counts whole, every time."""
+    if job.source is None or cut.reading == "sent":
+        return job.n_rows * job.n_features * itemsize_of(job)
+    if cut.reading == "memory":
+        return job.n_rows * job.n_features * itemsize_of(job)
+    if cut.reading == "loaded":
+        return processes * _chunked_bytes(job, job.n_tiles)
+    panels = _chunked_bytes(job, cut.panel_tiles)
+    if job.side is Side.ROWS:
+        return _chunked_bytes(job, cut.run_tiles) + cut.runs(job) * panels
+    if cut.panel_tiles == cut.run_tiles:
+        # a panel is read with each of the others, and once for itself
+        return cut.runs(job) * panels
+    # inside a task the column changes at every step in Z-order, the row at every other
+    return math.ceil(0.75 * (math.ceil(job.n_tiles / cut.panel_tiles) + 1) * panels)
+
+
+def _chunked_bytes(job: PairJob, tiles: int) -> int:
+    """Bytes decoded when all samples are read in panels of so many tiles."""
+    if job.source is None:
+        return 0
+    size = tiles * job.tile_rows
+    starts = np.arange(0, job.n_rows, size)
+    stops = np.minimum(starts + size, job.n_rows)
+    rows = job.source.chunks[0]
+    chunk_stops = np.minimum(-(-stops // rows) * rows, job.n_rows)
+    decoded = int(np.sum(chunk_stops - starts // rows * rows))
+    return decoded * job.n_features * job.source.dtype.itemsize

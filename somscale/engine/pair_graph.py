@@ -1,0 +1,133 @@
+"""The Dask graph of a walk over pairs: a triangle of square tasks, or a column of rows.
+
+``dask.array.blockwise`` cannot leave out half of a square, so the tasks are
+written one by one.  Samples come as the cut says: read by the tasks, held once
+a process, or joined to panels that many tasks share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed, delayed
+
+from somscale.engine.graph import Node, PassGraph, blocks_of_rows, join_tasks, label_of
+from somscale.engine.pair_cutting import PairPlan
+from somscale.engine.pair_job import PairJob
+from somscale.engine.pair_recall import pairs_or_recall
+from somscale.engine.resident import Resident, resident
+from somscale.engine.sink import Sink
+from somscale.engine.sources import BlocksSource
+from somscale.engine.zorder import Square
+from somscale.kernels.types import AnyArray
+from somscale.reductions.base import Side
+
+__all__ = ["build_pair_graph"]
+
+
+def build_pair_graph(
+    plan: PairPlan,
+    token: str,
+    *,
+    pin: bool = False,
+    job_node: Any = None,
+    sink: Sink | None = None,
+    sink_token: str = "",
+) -> PassGraph:
+    """Build the graph of a walk over pairs.
+
+    Parameters
+    ----------
+    plan : PairPlan
+        The job and its cut.
+    token : str
+        Text for the keys: equal tokens must mean equal results.
+    pin : bool
+        Whether tasks run in a pool of processes that are sent every task anew.
+    job_node : optional
+        A future of the job where a cluster has it already.
+    sink : Sink, optional
+        Where finished tasks are kept.
+    sink_token : str
+        Key under which the sink knows the job.
+    """
+    job, cut = plan.job, plan.cut
+    # a task's partial depends on its tiles, so plans of other cuts must not share its key
+    keys = f"{token}-{cut.run_tiles}-{cut.fan_in}"
+    if job_node is None:
+        carried = job.without_samples() if cut.reading == "sent" else job
+        job_node = delayed(carried, traverse=False, name=f"somscale-job-{keys}")
+    held = None
+    if cut.reading == "loaded":
+        held = delayed(_hold, pure=False)(job_node, token, pin, dask_key_name=f"samples-{keys}")
+    elif cut.reading == "sent":
+        held = _Panels(plan, keys)
+    name = f"pairs-{label_of(job.reductions)}-{keys}"
+    nodes = []
+    for task in cut.tasks(job):
+        start, stop = cut.run_rows(job, task.row)
+        walk = delayed(pairs_or_recall, pure=False)(
+            job_node,
+            cut,
+            task,
+            held.of(task) if isinstance(held, _Panels) else held,
+            sink,
+            sink_token,
+            dask_key_name=(name, task.index),
+        )
+        nodes.append(Node(task.index, stop - start, walk))
+    return join_tasks(job.reductions, nodes, level=cut.level(job), fan_in=cut.fan_in, token=keys)
+
+
+def _hold(job: PairJob, token: str, pin: bool) -> Resident:
+    if job.source is None:
+        raise ValueError("this job has no source to hold")
+    return resident(job.source, token, pin)
+
+
+class _Panels:
+    """Panels of rows as nodes of the graph, each joined once and shared by its tasks."""
+
+    def __init__(self, plan: PairPlan, keys: str) -> None:
+        job, cut = plan.job, plan.cut
+        self._rows_only = job.side is Side.ROWS
+        self._starts = [cut.run_rows(job, run)[0] for run in range(cut.runs(job))]
+        self._panels = [
+            _panel(job, *cut.run_rows(job, run), key=(f"panel-{keys}", run))
+            for run in range(cut.runs(job))
+        ]
+        self._all: Delayed | None = None
+        if self._rows_only:
+            # one dependency a task instead of one for every panel
+            self._all = delayed(_pair_up, pure=False)(
+                self._starts, self._panels, dask_key_name=f"panels-{keys}"
+            )
+
+    def of(self, task: Square) -> Any:
+        """The panels that a task walks."""
+        if self._all is not None:
+            return self._all
+        runs = sorted({task.row, task.column})
+        return [(self._starts[run], self._panels[run]) for run in runs]
+
+
+def _panel(job: PairJob, start: int, stop: int, *, key: tuple[str, int]) -> Delayed:
+    features = slice(0, job.n_features)
+    if job.blocks is None:
+        if job.source is None:
+            raise ValueError("this job has no samples to send")
+        values = job.source.read(slice(start, stop), features)
+        return delayed(values, traverse=False, name=key)
+    first_row, parts = blocks_of_rows(job.blocks, start, stop)
+    return delayed(_join, pure=False)(parts, first_row, start, stop, dask_key_name=key)
+
+
+def _join(parts: Sequence[Sequence[AnyArray]], first_row: int, start: int, stop: int) -> AnyArray:
+    source = BlocksSource(parts, first_row)
+    return np.asarray(source.read(slice(start, stop), slice(0, source.shape[1])))
+
+
+def _pair_up(starts: list[int], panels: list[AnyArray]) -> list[tuple[int, AnyArray]]:
+    return list(zip(starts, panels, strict=True))

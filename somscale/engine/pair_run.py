@@ -1,0 +1,127 @@
+"""Run a walk over pairs: as a plain loop, on Dask's schedulers, or as a graph for later.
+
+The sibling of :mod:`somscale.engine.run`; here too all ways give the same bits.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from somscale.engine.memory import budget_bytes
+from somscale.engine.pair_cutting import PairPlan, plan_pairs
+from somscale.engine.pair_job import PairJob
+from somscale.engine.pair_recall import Sent, pairs_or_recall
+from somscale.engine.resident import release, resident
+from somscale.engine.run import LazyPass, Where, fold_alone, later, where_to_run
+from somscale.engine.sink import Sink
+from somscale.reductions.base import Partial
+
+__all__ = ["lazy_pairs", "plan_pair_job", "run_pairs"]
+
+
+def plan_pair_job(job: PairJob, *, lazy: bool = False) -> PairPlan:
+    """Plan a job for this machine, scheduler and budget; raises where nothing fits."""
+    return _plan(job, where_to_run(), lazy=lazy)
+
+
+def _plan(job: PairJob, where: Where, *, lazy: bool = False) -> PairPlan:
+    return plan_pairs(
+        job,
+        budget=budget_bytes(),
+        baseline=where.baseline,
+        threads=where.threads,
+        fixed_threads=lazy or where.fixed_threads,
+        processes=where.processes,
+        workers=where.workers,
+    )
+
+
+def run_pairs(job: PairJob, *, sink: Sink | None = None, token: str | None = None) -> list[Any]:
+    """Compute a job over pairs now.
+
+    Parameters
+    ----------
+    job : PairJob
+        What to run.
+    sink : Sink, optional
+        Keeps finished tasks; those it has already are not computed again.
+    token : str, optional
+        Key under which the sink knows this job; needed with a sink.
+
+    Returns
+    -------
+    list
+        The finished statistics, one a reduction.
+
+    Raises
+    ------
+    MemoryBudgetError
+        No cut fits the budget; nothing was computed.
+    """
+    where = where_to_run()
+    plan = _plan(job, where)
+    # fresh keys: a cluster would answer a second try with the failure of the first
+    keys = uuid.uuid4().hex
+    run = _run_dask
+    if where.alone(plan.tasks, job.operations) and job.blocks is None:
+        run = _run_serial
+    try:
+        totals = run(plan, where, keys, sink, token or keys)
+    finally:
+        # also after an error, whose traceback would hold the samples
+        release(keys)
+    return [r.finalize(total) for r, total in zip(job.reductions, totals, strict=True)]
+
+
+def _run_serial(
+    plan: PairPlan, where: Where, keys: str, sink: Sink | None, token: str
+) -> list[Partial]:
+    """The plain loop."""
+    job, cut = plan.job, plan.cut
+    tasks = cut.tasks(job)
+    held: Sent = None
+    if cut.reading == "loaded" and job.source is not None:
+        held = resident(job.source, keys)
+    return fold_alone(
+        job.reductions,
+        cut.level(job),
+        [task.index for task in tasks],
+        lambda position: pairs_or_recall(job, cut, tasks[position], held, sink, token),
+        "pairs",
+    )
+
+
+def _run_dask(
+    plan: PairPlan, where: Where, keys: str, sink: Sink | None, token: str
+) -> list[Partial]:
+    from somscale.engine.pair_graph import build_pair_graph
+    from somscale.engine.schedulers import compute_graph, ship
+
+    job_node = None
+    if where.client is not None:
+        job_node = ship(where.client, plan.job)
+    graph = build_pair_graph(
+        plan,
+        keys,
+        pin=where.workers == "pool",
+        job_node=job_node,
+        sink=sink,
+        sink_token=token,
+    )
+    return compute_graph(graph, where, threads=plan.memory.threads, label="pairs")
+
+
+def lazy_pairs(job: PairJob, token: str) -> LazyPass:
+    """The graph of a job over pairs; nothing is computed, yet what cannot fit is refused here.
+
+    Samples that are held once a process are let go of when the computation ends.
+    Under a process pool that is chosen only when the graph is computed, and not in
+    Dask's configuration, every task reads them whole.
+    """
+    from somscale.engine.pair_graph import build_pair_graph
+
+    where = where_to_run()
+    plan = _plan(job, where, lazy=True)
+    graph = build_pair_graph(plan, token, pin=where.workers == "pool")
+    return later(job.reductions, graph, token)

@@ -1,0 +1,42 @@
+"""Residuals of samples from their units' codes, summed by unit in row order.
+
+Every unit adds its samples one after the other onto what it holds, so taking
+rows in two portions gives the same bits as taking them in one.
+"""
+
+from __future__ import annotations
+
+from somscale.kernels.types import AnyArray, Float, Int, as_floats
+
+__all__ = ["add_residuals", "add_units"]
+
+
+def add_residuals(
+    values: AnyArray, codes: Float, best: Int, residuals: Float, squares: Float
+) -> None:
+    """Add some features' differences x − m_b to the units' and the samples' sums.
+
+    Parameters
+    ----------
+    values : (n, f)
+        The samples' next features.
+    codes : (K, f) float64
+        The code vectors in these features.
+    best : (n,) int32
+        Unit of every sample; −1 for samples to leave out.
+    residuals : (K, f) float64
+        Σ(x − m) of every unit, updated in place.
+    squares : (n,) float64
+        Σ(x − m)² of every sample over the features before these, updated in place,
+        in feature order.
+    """
+    from somscale.kernels import loops
+
+    loops.add_residuals(as_floats(values), codes, best, residuals, squares)
+
+
+def add_units(best: Int, squares: Float, hits: Int, unit_squares: Float, distances: Float) -> None:
+    """Add samples to their units' hits, squared errors and distances, in place."""
+    from somscale.kernels import loops
+
+    loops.add_to_units(best, squares, hits, unit_squares, distances)

@@ -1,0 +1,131 @@
+"""Put the answers for all candidates into one Dataset."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from somscale._version import __version__
+from somscale.codebook import TrainedMap
+from somscale.metrics.compute import Answer, Problem, Request
+from somscale.metrics.labelled import labelled
+
+__all__ = ["assemble"]
+
+Answers = Mapping[str, Mapping[str, Answer]]
+
+
+def assemble(
+    problem: Problem, requests: Sequence[Request], answers: Answers, *, named: bool
+) -> xr.Dataset:
+    """One Dataset of all answers; `named` candidates stand along the dim ``candidate``."""
+    scalars = [r for r in requests if r.spec.scalar]
+    parts = []
+    for candidate in problem.candidates:
+        found = answers[candidate]
+        part = xr.Dataset(
+            {
+                r.label: labelled(problem, candidate, r, found[r.label])
+                for r in requests
+                if not r.spec.scalar
+            }
+        )
+        if scalars:
+            part = part.merge(_scalar_table(problem, scalars, found), compat="no_conflicts")
+        parts.append(part)
+    result = _along_candidates(problem, parts) if named else parts[0]
+    result.attrs = _attributes(problem, requests)
+    return result
+
+
+def _scalar_table(
+    problem: Problem, requests: Sequence[Request], found: Mapping[str, Answer]
+) -> xr.Dataset:
+    """``value`` and ``note`` along the dim ``metric``."""
+    specs = [r.spec for r in requests]
+    data_units = None if problem.samples is None else problem.samples.units
+    labels = np.array([r.label for r in requests], dtype=object)
+    value = _stack([found[r.label].value for r in requests])
+    note = _stack([found[r.label].note for r in requests])
+    facts = {
+        "direction": [s.direction for s in specs],
+        "lower": [s.lower for s in specs],
+        "upper": [s.upper for s in specs],
+        "long_name": [s.long_name for s in specs],
+        "metric_units": [s.units_of(data_units) for s in specs],
+        "source": [s.source for s in specs],
+    }
+    texts = {
+        "direction": "which values are better",
+        "lower": "lower end of the range",
+        "upper": "upper end of the range",
+        "long_name": "name in words",
+        "metric_units": "units of the value",
+        "source": "where the index was published",
+    }
+    coords: dict[str, Any] = {
+        "metric": ("metric", labels, {"long_name": "index", "units": "1"}),
+    }
+    for name, values in facts.items():
+        kind = float if name in ("lower", "upper") else object
+        coords[name] = ("metric", np.array(values, dtype=kind), {"long_name": texts[name], "units": "1"})
+    described = {"long_name": "value of each index", "units": "see metric_units"}
+    remarks = {"long_name": "why a value is undefined", "units": "1"}
+    return xr.Dataset(
+        {"value": ("metric", value, described), "note": ("metric", note, remarks)}, coords=coords
+    )
+
+
+def _stack(values: Sequence[Any]) -> Any:
+    if all(isinstance(v, np.ndarray | str) for v in values):
+        kind = object if isinstance(values[0], str) else float
+        return np.array([v.item() if isinstance(v, np.ndarray) else v for v in values], kind)
+    import dask.array as da
+
+    return da.stack(list(values))
+
+
+def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Dataset:
+    names = list(problem.candidates)
+    index = xr.DataArray(
+        np.array(names, dtype=object), dims="candidate", name="candidate", attrs={"long_name": "candidate"}
+    )
+    # a map of fewer units than another is padded with nan; n_units says where it ends
+    joined = xr.concat(
+        parts, dim=index, join="outer", data_vars="all", coords="minimal", compat="override",
+        combine_attrs="override",
+    )  # fmt: skip
+    sizes = [len(c.codes) for c in problem.candidates.values() if isinstance(c, TrainedMap)]
+    if sizes:
+        facts = {"long_name": "units of the map", "units": "1"}
+        joined["n_units"] = ("candidate", np.array(sizes), facts)
+        joined = joined.drop_vars(["row", "col"], errors="ignore") if len(set(sizes)) > 1 else joined
+    return joined
+
+
+def _attributes(problem: Problem, requests: Sequence[Request]) -> dict[str, Any]:
+    """Provenance, as texts and numbers that every format can hold."""
+    given = {r.label: {n: _plain(v) for n, v in r.parameters.items()} for r in requests}
+    prints = {
+        name: c.fingerprint for name, c in problem.candidates.items() if isinstance(c, TrainedMap)
+    }
+    attributes: dict[str, Any] = {
+        "title": "quality indices",
+        "somscale_kind": "result",
+        "somscale_version": __version__,
+        "n_samples": problem.n_samples,
+        "parameters": json.dumps({name: p for name, p in given.items() if p}, sort_keys=True),
+    }
+    if prints:
+        attributes["map_fingerprints"] = json.dumps(prints, sort_keys=True)
+    if problem.labels is not None:
+        attributes["labels_excluded"] = problem.labels.n_excluded
+    return attributes
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value

@@ -1,0 +1,220 @@
+"""From a user's arguments to finished values: which passes are needed, run or put off.
+
+``evaluate`` and every index's own function come through here, so they give
+the same answer for the same work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from somscale.codebook import TrainedMap
+from somscale.engine.arrays import call_later, later_array, sample_array
+from somscale.engine.columns import Column
+from somscale.engine.cutting import LinearPlan
+from somscale.engine.job import LinearJob
+from somscale.engine.run import lazy_pass, plan_job, run_job
+from somscale.engine.samples import Samples
+from somscale.engine.tokens import job_token
+from somscale.metrics.spec import MetricSpec
+from somscale.metrics.values import Value, note_of, number_of
+from somscale.reductions.contingency import ContingencyReduction
+from somscale.reductions.units import UnitsReduction
+
+__all__ = ["Answer", "Problem", "Request", "plan_problem", "solve"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """An index to compute, under a label, with all its parameters.
+
+    Attributes
+    ----------
+    label : str
+        Name of the result.
+    spec : MetricSpec
+        The index.
+    parameters : mapping
+        Every parameter; the one that is a dimension as a 1-D array.
+    """
+
+    label: str
+    spec: MetricSpec
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Candidates of one kind, and what they are judged on.
+
+    Attributes
+    ----------
+    candidates : mapping of str to TrainedMap or Column
+        Maps, or clusterings.
+    samples : Samples or None
+        Not needed for clusterings against labels.
+    labels : Column or None
+        Classes.
+    """
+
+    candidates: Mapping[str, TrainedMap | Column]
+    samples: Samples | None = None
+    labels: Column | None = None
+
+    @property
+    def lazy(self) -> bool:
+        """Whether results are lazy."""
+        return self.samples is not None and self.samples.lazy
+
+    @property
+    def n_samples(self) -> int:
+        """Samples N."""
+        if self.samples is not None:
+            return self.samples.shape[0]
+        return len(next(iter(self.candidates.values())))  # type: ignore[arg-type]
+
+    def size(self, dim: str, candidate: str) -> int:
+        """Length of a dimension of a value."""
+        fixed = {"part": 3, "pair": 4}
+        if dim in fixed:
+            return fixed[dim]
+        chosen = self.candidates[candidate]
+        if dim == "unit" and isinstance(chosen, TrainedMap):
+            return len(chosen.codes)
+        return self.n_samples
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The value of one index for one candidate; numpy, or Dask where results are lazy."""
+
+    value: Any
+    note: Any
+
+
+def plan_problem(problem: Problem, requests: Sequence[Request]) -> LinearPlan:
+    """Plan the pass of a problem without computing anything."""
+    return plan_job(_job(problem, requests), lazy=problem.lazy)
+
+
+def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, Answer]]:
+    """Compute indices for all candidates in one pass.
+
+    Returns
+    -------
+    dict
+        Candidate to label to answer.
+    """
+    job = _job(problem, requests)
+    if problem.lazy:
+        return _solve_later(problem, requests, job)
+    found = dict(zip((r.name for r in job.reductions), run_job(job), strict=True))
+    return {
+        candidate: {
+            request.label: _answer_now(request, _bundle(problem, candidate, found))
+            for request in requests
+        }
+        for candidate in problem.candidates
+    }
+
+
+def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
+    needs = {need for request in requests for need in request.spec.needs}
+    samplewise = any(request.spec.sample_field for request in requests)
+    columns = {} if problem.labels is None else {"labels": problem.labels}
+    reductions: list[Any] = []
+    for name, candidate in problem.candidates.items():
+        if isinstance(candidate, Column):
+            columns[name] = candidate
+            seen, width = name, candidate.n_categories
+        else:
+            seen, width = f"units:{name}", len(candidate.codes)
+            names = problem.samples.entry_names if problem.samples is not None else None
+            reductions.append(
+                UnitsReduction(candidate.codes, name=seen, samplewise=samplewise, names=names)
+            )
+        if "table" in needs and problem.labels is not None:
+            height = problem.labels.n_categories
+            reductions.append(
+                ContingencyReduction("labels", seen, height, width, name=f"table:{name}")
+            )
+    samples = problem.samples
+    reads = samples is not None and any(isinstance(r, UnitsReduction) for r in reductions)
+    if samples is None or not reads:
+        return LinearJob(reductions, problem.n_samples, columns=columns)
+    return LinearJob(
+        reductions,
+        *samples.shape,
+        source=samples.source,
+        blocks=samples.blocks,
+        columns=columns,
+    )
+
+
+def _bundle(problem: Problem, candidate: str, found: Mapping[str, Any]) -> dict[str, Any]:
+    """The finished statistics of one candidate, by the names that formulas ask for."""
+    chosen = problem.candidates[candidate]
+    bundle = {"table": found.get(f"table:{candidate}"), "units": found.get(f"units:{candidate}")}
+    if isinstance(chosen, TrainedMap):
+        bundle["grid"] = chosen.grid
+    return bundle
+
+
+def _apply(request: Request, *statistics: Any) -> Value:
+    return request.spec.formula(*statistics, **request.parameters)
+
+
+def _answer_now(request: Request, bundle: Mapping[str, Any]) -> Answer:
+    value = _apply(request, *(bundle[need] for need in request.spec.needs))
+    return Answer(number_of(value), note_of(value))
+
+
+def _solve_later(
+    problem: Problem, requests: Sequence[Request], job: LinearJob
+) -> dict[str, dict[str, Answer]]:
+    token = job_token(job)
+    pending = lazy_pass(job, token)
+    number_by_name = {r.name: number for number, r in enumerate(job.reductions)}
+    found = {name: pending.stats[number] for name, number in number_by_name.items()}
+    answers: dict[str, dict[str, Answer]] = {}
+    for candidate in problem.candidates:
+        bundle = _bundle(problem, candidate, found)
+        answers[candidate] = {}
+        for request in requests:
+            if request.spec.sample_field:
+                units = number_by_name[f"units:{candidate}"]
+                field = request.spec.sample_field
+                dtype = job.reductions[units].fields[field].dtype
+                values = sample_array(pending.pieces[units, field], dtype)
+                answers[candidate][request.label] = Answer(values, "")
+            else:
+                answers[candidate][request.label] = _answer_later(
+                    problem, candidate, request, bundle, token
+                )
+    return answers
+
+
+def _answer_later(
+    problem: Problem, candidate: str, request: Request, bundle: Mapping[str, Any], token: str
+) -> Answer:
+    spec = request.spec
+    names = (spec.parameter,) if spec.parameter else ()
+    shape = tuple(
+        len(request.parameters[dim]) if dim in names else problem.size(dim, candidate)
+        for dim in spec.dims
+    )
+    key = f"{request.label}-{candidate}-{token}"
+    value = call_later(_apply, request, *(bundle[n] for n in spec.needs), name=f"index-{key}")
+    number = call_later(number_of, value, name=f"value-{key}")
+    note = call_later(_note_array, value, name=f"note-{key}")
+    return Answer(
+        later_array(number, shape, spec.dtype), later_array(note, (), np.dtypes.StringDType())
+    )
+
+
+def _note_array(value: Value) -> np.ndarray[Any, Any]:
+    return np.array(note_of(value), dtype=np.dtypes.StringDType())

@@ -1,0 +1,79 @@
+"""The docstring of a public index function, made from its formula's and its facts."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from somscale.metrics.spec import MetricSpec
+
+__all__ = ["public_docstring"]
+
+_MAP = """samples : array, DataArray, Dask array, zarr.Array or path, (sample, feature)
+    The samples x_i.
+som : Dataset or MiniSom
+    The map, made by :func:`somscale.codebook` or trained."""
+
+_PARTITION = """labels : array_like, (sample,)
+    Classes; integers, strings, booleans or categories.
+clusters : array_like, (sample,)
+    Clusters, or the best-matching units of a map."""
+
+_POLICIES = """noise : {"cluster", "ignore", "singletons"}
+    What `noise_label` means in `clusters`: a cluster like others, samples that take
+    no part, or a cluster each.
+noise_label : optional
+    The label of noise.
+missing : {"error", "drop"}
+    What to do with missing labels (nan, None, masked)."""
+
+_DIRECTIONS = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "zero": "zero is best",
+    "none": "neither high nor low is better",
+}
+
+
+def public_docstring(text: str, spec: MetricSpec) -> str:
+    """Add the data, the value and the source to a formula's numpydoc docstring."""
+    sections = _sections(inspect.cleandoc(text))
+    summary = sections.pop("")
+    data = _MAP if spec.subject == "map" else _PARTITION
+    own = sections.pop("Parameters", "")
+    policies = _POLICIES if spec.subject == "partition" else ""
+    parameters = "\n".join(part for part in (data, own, policies) if part)
+    parts = [summary, _section("Parameters", parameters), _section("Returns", _returns(spec))]
+    parts.append(_section("Raises", _RAISES))
+    parts += [_section(name, body) for name, body in sections.items()]
+    parts.append(_section("References", spec.source))
+    return "\n\n".join(parts) + "\n"
+
+
+_RAISES = """InputError
+    An argument has the wrong shape, type or value; samples must be finite.
+MemoryBudgetError
+    The pass does not fit the memory budget."""
+
+
+def _returns(spec: MetricSpec) -> str:
+    dims = f", ({', '.join(spec.dims)})" if spec.dims else ""
+    units = {"data": "the samples' units", "data^2": "the samples' units squared"}
+    unit = units.get(spec.units, "no units" if spec.units == "1" else spec.units)
+    remarks = ["A scalar parameter drops its dim."] if spec.parameter else []
+    remarks += ["Lazy for Dask samples."] if spec.subject == "map" else []
+    told = [f"In {spec.range}, {unit}; {_DIRECTIONS[spec.direction]}.", *remarks]
+    return f"DataArray{dims}\n    {'  '.join(told)}"
+
+
+def _section(title: str, body: str) -> str:
+    return f"{title}\n{'-' * len(title)}\n{body}"
+
+
+def _sections(text: str) -> dict[str, str]:
+    """Summary (under "") and sections of a numpydoc docstring."""
+    pieces = re.split(r"\n\n(\w[\w ]*)\n-{3,}\n", "\n\n" + text)
+    found = {"": pieces[0].strip()}
+    for title, body in zip(pieces[1::2], pieces[2::2], strict=True):
+        found[title] = body.rstrip()
+    return found

@@ -1,0 +1,121 @@
+"""Which indices a user asks for: by name, by family, all that apply, or in variants."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from somscale.codebook import TrainedMap
+from somscale.errors import InputError
+from somscale.metrics.compute import Problem, Request
+from somscale.metrics.requests import make_request
+from somscale.metrics.spec import MetricSpec, all_specs, find_spec
+
+__all__ = ["Metrics", "select"]
+
+Metrics: TypeAlias = (
+    str | Sequence[str] | Mapping[str, str | tuple[str, Mapping[str, Any]]]
+)
+
+_COSTS = ("linear", "pairs", "ranks")
+
+
+def select(
+    metrics: Metrics,
+    problem: Problem,
+    *,
+    cost: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> list[Request]:
+    """The requests that `metrics` stands for, each checked.
+
+    Raises
+    ------
+    UnknownMetricError
+        An unknown name.
+    InputError
+        An index that does not apply, a parameter no index has, or nothing left to do.
+    """
+    if cost is not None and cost not in _COSTS:
+        raise InputError(f"cost is one of {_COSTS}, not {cost!r}")
+    wanted = _wanted(metrics, problem)
+    affordable = [
+        (label, spec, own)
+        for label, spec, own in wanted
+        if cost is None or _COSTS.index(spec.cost) <= _COSTS.index(cost)
+    ]
+    if not affordable:
+        raise InputError(f"no index is left to compute: {_why_none(problem)}")
+    shared = dict(parameters or {})
+    _check_shared(shared, [spec for _, spec, _ in affordable])
+    return [
+        make_request(label, spec, {**{n: v for n, v in shared.items() if n in spec.defaults}, **own})
+        for label, spec, own in affordable
+    ]
+
+
+def _wanted(metrics: Metrics, problem: Problem) -> list[tuple[str, MetricSpec, dict[str, Any]]]:
+    if isinstance(metrics, Mapping):
+        return [_variant(label, wish, problem) for label, wish in metrics.items()]
+    names = [metrics] if isinstance(metrics, str) else list(metrics)
+    chosen: dict[str, MetricSpec] = {}
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"metrics are names, not {name!r}")
+        for spec in _named(name, problem):
+            chosen[spec.name] = spec
+    return [(name, spec, {}) for name, spec in chosen.items()]
+
+
+def _named(name: str, problem: Problem) -> list[MetricSpec]:
+    families = {spec.family for spec in all_specs()}
+    if name == "all" or name in families:
+        members = [s for s in all_specs() if name in ("all", s.family)]
+        fitting = [s for s in members if _obstacle(s, problem) is None]
+        if not fitting and name != "all":
+            raise InputError(f"the family {name!r} does not apply: {_obstacle(members[0], problem)}")
+        return fitting
+    spec = find_spec(name)
+    obstacle = _obstacle(spec, problem)
+    if obstacle is not None:
+        raise InputError(f"{name} does not apply: {obstacle}")
+    return [spec]
+
+
+def _variant(
+    label: str, wish: str | tuple[str, Mapping[str, Any]], problem: Problem
+) -> tuple[str, MetricSpec, dict[str, Any]]:
+    if not isinstance(label, str) or not label or "/" in label:
+        raise InputError(f"a label is a text without '/', not {label!r}")
+    name, own = (wish, {}) if isinstance(wish, str) else (wish[0], dict(wish[1]))
+    (spec,) = [find_spec(name)]
+    obstacle = _obstacle(spec, problem)
+    if obstacle is not None:
+        raise InputError(f"{name} does not apply: {obstacle}")
+    return label, spec, own
+
+
+def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:
+    """Why an index cannot be computed here; None when it can."""
+    is_map = isinstance(next(iter(problem.candidates.values())), TrainedMap)
+    if spec.subject == "map" and not is_map:
+        return "it judges a map, and the candidates are clusterings"
+    if spec.subject == "partition" and problem.labels is None:
+        return "it needs labels="
+    return None
+
+
+def _why_none(problem: Problem) -> str:
+    if problem.labels is None and not isinstance(
+        next(iter(problem.candidates.values())), TrainedMap
+    ):
+        return "clusterings are compared with labels; give labels="
+    return "the selection is empty"
+
+
+def _check_shared(shared: Mapping[str, Any], specs: Sequence[MetricSpec]) -> None:
+    known = {name for spec in specs for name in spec.defaults}
+    for name in shared:
+        if name not in known:
+            text = ", ".join(sorted(known)) or "none"
+            raise InputError(f"no index asked for has a parameter {name!r}; they have: {text}")

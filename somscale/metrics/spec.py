@@ -1,0 +1,171 @@
+"""MetricSpec: all that somscale knows of an index besides its formula, and the registry."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from somscale.errors import InputError, UnknownMetricError
+from somscale.metrics.values import Value
+
+__all__ = [
+    "Cost",
+    "Direction",
+    "MetricSpec",
+    "all_specs",
+    "find_spec",
+    "range_text",
+    "register",
+]
+
+Direction: TypeAlias = Literal["higher", "lower", "zero", "none"]
+Cost: TypeAlias = Literal["linear", "pairs", "ranks"]
+Subject: TypeAlias = Literal["map", "partition"]
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """An index: its formula, what the formula needs, and how to read its value.
+
+    Attributes
+    ----------
+    name : str
+        Name of the index; the public function and the variable are called so.
+    formula : callable
+        Pure function of the finished statistics in `needs`.
+    needs : tuple of str
+        Statistics: "units" (of a map), "grid", "table" (labels × clusters).
+    long_name : str
+        Name in words.
+    definition : str
+        Formula in one line of plain text.
+    direction : {"higher", "lower", "zero", "none"}
+        Which values are better.
+    lower, upper : float
+        Range of the value; infinite where unbounded, nan where no bound is known.
+    units : str
+        "1", "samples", "units", "data" or "data^2" (the samples' own units).
+    dims : tuple of str
+        Dimensions of the value, parameters last.
+    parameter : str or None
+        The parameter that is a dimension of the value.
+    sample_field : str or None
+        Field of the units reduction that holds the value of every sample.
+    family : str
+        A group that can be asked for by name.
+    subject : {"map", "partition"}
+        "map": (samples, som); "partition": (labels, clusters).
+    cost : {"linear", "pairs", "ranks"}
+        Work in the number of samples.
+    source : str
+        Author, year, DOI.
+    defaults : mapping
+        Parameters of the formula and their defaults.
+    dtype : str
+        Type of the value.
+    check : callable or None
+        Refuses bad parameters before anything is read.
+    """
+
+    name: str
+    formula: Callable[..., Value]
+    needs: tuple[str, ...]
+    long_name: str
+    definition: str
+    direction: Direction
+    lower: float
+    upper: float
+    units: str
+    dims: tuple[str, ...]
+    parameter: str | None
+    sample_field: str | None
+    family: str
+    subject: Subject
+    cost: Cost
+    source: str
+    defaults: Mapping[str, Any]
+    dtype: str
+    check: Callable[[Mapping[str, Any]], None] | None
+
+    @property
+    def scalar(self) -> bool:
+        """Whether the value is one number, so that it stands along the dim ``metric``."""
+        return not self.dims
+
+    @property
+    def range(self) -> str:
+        """The range in words."""
+        return range_text(self.lower, self.upper)
+
+    def attributes(self, data_units: str | None) -> dict[str, str]:
+        """Attributes of the variable that holds the value."""
+        return {
+            "long_name": self.long_name,
+            "units": self.units_of(data_units),
+            "direction": self.direction,
+            "range": self.range,
+            "source": self.source,
+        }
+
+    def units_of(self, data_units: str | None) -> str:
+        """The value's units, given the samples'."""
+        unit = data_units or "data units"
+        if self.units == "data" or (self.units == "data^2" and unit == "1"):
+            return unit
+        if self.units == "data^2":
+            return f"{unit}^2" if unit.isalnum() else f"({unit})^2"
+        return self.units
+
+    def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters of the formula, the given ones instead of their defaults."""
+        unknown = [name for name in given if name not in self.defaults]
+        if unknown:
+            known = ", ".join(self.defaults) or "none"
+            raise InputError(f"{self.name} has no parameter {unknown[0]!r}; its parameters: {known}")
+        return {**self.defaults, **given}
+
+
+def range_text(lower: float, upper: float) -> str:
+    """A range in words: infinite ends are open, ends that are nan are unknown."""
+    ends = ["unknown" if end != end else f"{end:g}" for end in (lower, upper)]
+    left = "(" if lower == float("-inf") else "["
+    right = ")" if upper == float("inf") else "]"
+    return f"{left}{ends[0]}, {ends[1]}{right}"
+
+
+_registry: dict[str, MetricSpec] = {}
+
+
+def register(formula: Callable[..., Value], **facts: Any) -> MetricSpec:
+    """Enter an index; its parameters are the formula's keyword-only arguments."""
+    parameters = inspect.signature(formula).parameters.values()
+    defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+    name = formula.__name__
+    if name in _registry:
+        raise InputError(f"an index {name!r} exists already")
+    spec = MetricSpec(name=name, formula=formula, defaults=defaults, **facts)
+    _registry[name] = spec
+    return spec
+
+
+def all_specs() -> list[MetricSpec]:
+    """Every index: maps first, single numbers before arrays, values of samples last."""
+    return sorted(_registry.values(), key=lambda s: (s.subject, "sample" in s.dims, len(s.dims)))
+
+
+def find_spec(name: str) -> MetricSpec:
+    """The index of a name.
+
+    Raises
+    ------
+    UnknownMetricError
+        There is none; the nearest names are in the message.
+    """
+    if name in _registry:
+        return _registry[name]
+    near = difflib.get_close_matches(name, _registry, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "see `somscale metrics`"
+    raise UnknownMetricError(f"no index is called {name!r}; {hint}")

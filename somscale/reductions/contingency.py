@@ -1,0 +1,216 @@
+"""The contingency reduction: how often each pair of codes occurs, in one read of two columns.
+
+Every index that compares two partitions is a formula over this one table of
+exact integers.  Rows are classes and columns are clusters throughout.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from somscale.errors import InputError
+from somscale.kernels.counts import count_dense, count_keyed, merge_keyed, sort_keyed
+from somscale.kernels.scratch import Scratch
+from somscale.kernels.types import AnyArray, Int
+from somscale.reductions.base import Field, Partial, Rows, Workspace
+
+__all__ = ["DENSE_CELLS", "Contingency", "ContingencyReduction"]
+
+DENSE_CELLS = 1 << 17
+"""Cells up to which the table is dense: a mebibyte, which adding up tiles does not feel."""
+_BLOCK_ROWS = 1 << 16
+"""Rows counted at a time: their keys stay in the processor's cache."""
+_TOO_MANY = 1 << 63
+
+_State: TypeAlias = tuple[Rows, Partial]
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """The contingency table of two partitions: its cells that are not empty.
+
+    Attributes
+    ----------
+    rows, columns : (P,) int64
+        Row (class) and column (cluster) of every cell, sorted by row, then column.
+    counts : (P,) int64
+        Samples in every cell, at least 1.
+    shape : tuple of int
+        Rows and columns of the table, the empty ones included.
+    n_samples : int
+        Samples counted.
+    excluded : int
+        Samples that took no part.
+    """
+
+    rows: Int
+    columns: Int
+    counts: Int
+    shape: tuple[int, int]
+    n_samples: int
+    excluded: int = 0
+
+    @property
+    def row_sums(self) -> Int:
+        """Samples in every row, (rows,) int64."""
+        return _sums(self.rows, self.counts, self.shape[0])
+
+    @property
+    def column_sums(self) -> Int:
+        """Samples in every column, (columns,) int64."""
+        return _sums(self.columns, self.counts, self.shape[1])
+
+    def dense(self) -> Int:
+        """The whole table, (rows, columns) int64."""
+        table = np.zeros(self.shape, np.int64)
+        table[self.rows, self.columns] = self.counts
+        return table
+
+    @classmethod
+    def from_table(cls, table: ArrayLike) -> Contingency:
+        """Take a table that was counted elsewhere.
+
+        Parameters
+        ----------
+        table : (rows, columns) array_like
+            Samples of every class (row) in every cluster (column): non-negative
+            integers, or floats that are integers.
+
+        Raises
+        ------
+        InputError
+            The table is not two-dimensional, is empty, or holds a value that is no
+            count; the entry is named.
+        """
+        array = np.asarray(table)
+        if array.ndim != 2 or array.size == 0:
+            raise InputError(
+                f"a contingency table has two dimensions (class, cluster) and at least one "
+                f"entry; this one has the shape {array.shape}"
+            )
+        _check_entries(array)
+        rows, columns = np.nonzero(array)
+        counts = array[rows, columns].astype(np.int64)
+        total = sum(counts.tolist())
+        if total >= _TOO_MANY:
+            raise InputError(f"the table counts {total} samples, which is more than 64 bits hold")
+        shape = (array.shape[0], array.shape[1])
+        return cls(rows.astype(np.int64), columns.astype(np.int64), counts, shape, total)
+
+
+def _sums(groups: Int, counts: Int, n_groups: int) -> Int:
+    # bincount's weights are floats, which lose counts above 2^53
+    sums = np.zeros(n_groups, np.int64)
+    np.add.at(sums, groups, counts)
+    return sums
+
+
+def _check_entries(array: AnyArray) -> None:
+    """Refuse entries that are no counts, the first one named."""
+    if array.dtype.kind not in "iufb":
+        raise InputError(f"a contingency table holds counts, not values of type {array.dtype}")
+    with np.errstate(invalid="ignore"):
+        wrong = ~((array >= 0) & (array < _TOO_MANY) & (array % 1 == 0))
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
+        raise InputError(
+            f"the contingency table holds {array[row, column]} at row {row}, column {column}; "
+            "its entries are counts, integers from 0 up"
+        )
+
+
+class ContingencyReduction:
+    """Count the pairs of codes of two columns.
+
+    A sample with a negative code in either column takes no part.
+
+    Parameters
+    ----------
+    rows, columns : str
+        Columns that are read with the samples, or published by an earlier
+        reduction of the pass (best-matching units).
+    n_rows, n_columns : int
+        Codes of either column are below this.
+    name : str
+        Key of the reduction within its pass.
+    """
+
+    tile_rows: int | None = None
+    sweeps = 0
+
+    def __init__(
+        self, rows: str, columns: str, n_rows: int, n_columns: int, *, name: str = "contingency"
+    ) -> None:
+        self.name = name
+        self.rows = rows
+        self.columns = columns
+        self.shape = (n_rows, n_columns)
+        self.n_cells = n_rows * n_columns
+        self.dense = self.n_cells <= DENSE_CELLS
+        counts = Field("sum", "int64", (self.n_cells,)) if self.dense else Field("keyed", "int64")
+        self.fields = {"counts": counts, "excluded": Field("sum", "int64")}
+        # a sample takes as long as this many operations of a matrix product
+        self.operations = 64.0 if self.dense else 1024.0
+        self.workspace = Workspace(row_bytes=8 if self.dense else 48)
+        self._scratch = Scratch()
+
+    def begin(self, rows: Rows, partial: Partial) -> _State:
+        """Keep the rows: the columns may be published only later in the pass."""
+        return rows, partial
+
+    def wants(self, sweep: int, state: _State) -> bool:
+        """No features are read."""
+        return False
+
+    def sweep(self, sweep: int, state: _State, first_feature: int, values: AnyArray) -> None:
+        """Take no features."""
+
+    def end(self, state: _State) -> None:
+        """Count the rows."""
+        rows, partial = state
+        row_codes, column_codes = rows.column(self.rows), rows.column(self.columns)
+        # no block is smaller than the table, so that adding tables up stays cheap
+        step = max(_BLOCK_ROWS, self.n_cells)
+        for start in range(0, len(rows), step):
+            block = slice(start, start + step)
+            keys = self._keys(row_codes[block], column_codes[block], partial)
+            if self.dense:
+                partial["counts"] += count_dense(keys, self.n_cells)
+            else:
+                counted = count_keyed(keys, self.n_cells)
+                partial["counts"] = merge_keyed(partial["counts"], counted)
+
+    def finalize(self, total: Partial) -> Contingency:
+        """The finished table."""
+        if self.dense:
+            keys = np.flatnonzero(total["counts"])
+            counts = total["counts"][keys]
+        else:
+            keys, counts = sort_keyed(total["counts"])
+        width = max(1, self.shape[1])
+        return Contingency(
+            rows=keys // width,
+            columns=keys % width,
+            counts=counts,
+            shape=self.shape,
+            n_samples=int(counts.sum()),
+            excluded=int(total["excluded"]),
+        )
+
+    def _keys(self, row_codes: Int, column_codes: Int, partial: Partial) -> Int:
+        """One key a sample that takes part, valid until the next call."""
+        if _any_negative(row_codes) or _any_negative(column_codes):
+            present = (row_codes >= 0) & (column_codes >= 0)
+            row_codes, column_codes = row_codes[present], column_codes[present]
+            partial["excluded"] += len(present) - len(row_codes)
+        keys: Int = self._scratch.take("keys", (1, len(row_codes)), np.int64)[0]
+        np.multiply(row_codes, self.shape[1], out=keys, dtype=np.int64)
+        return np.add(keys, column_codes, out=keys, dtype=np.int64)
+
+
+def _any_negative(codes: Int) -> bool:
+    return codes.dtype.kind == "i" and bool(codes.min(initial=0) < 0)

@@ -1,0 +1,204 @@
+"""Reductions over pairs, sources and a sink that the tests of the pair engine share."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import dask.array as da
+import numpy as np
+import zarr
+
+from somscale.engine.pair_job import PairJob
+from somscale.engine.pair_run import run_pairs
+from somscale.engine.sources import ArraySource, ZarrSource
+from somscale.options import set_options
+from somscale.reductions.base import Block, Field, Partial, Side
+
+TILE = 8
+N, D = 107, 3
+# Work per pair decides the size of tasks: one of all tiles, several squares, one of a tile each.
+WHOLE_WALK, SQUARES, TILES = 1.0, 1e7, 1e9
+
+
+def distances(block_i: Block, block_j: Block) -> np.ndarray:
+    left, right = block_i.values.astype(float), block_j.values.astype(float)
+    return np.sqrt(((left[:, None] - right[None]) ** 2).sum(axis=-1))
+
+
+class Counted:
+    """A reduction that counts its tiles and fails where it is told to."""
+
+    tile_rows = TILE
+    calls: ClassVar[list[tuple[int, int]]] = []
+    fail_at: ClassVar[int | None] = None
+
+    def __init__(self, operations: float = WHOLE_WALK) -> None:
+        self.operations = operations
+
+    def count(self, block_i: Block, block_j: Block) -> None:
+        Counted.calls.append((block_i.start, block_j.start))
+        if len(Counted.calls) == Counted.fail_at:
+            raise ArithmeticError("this tile fails")
+
+    def finalize(self, total: Partial) -> Partial:
+        return total
+
+
+class PairSums(Counted):
+    """Sums, extremes and rounded distances over unordered pairs."""
+
+    name = "pair-sums"
+    side = Side.BOTH
+    fields: ClassVar[dict[str, Field]] = {
+        "pairs": Field("sum", "int64"),
+        "total": Field("sum"),
+        "largest": Field("max"),
+        "smallest": Field("min"),
+        "rounded": Field("keyed", "int64"),
+    }
+
+    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
+        assert side is Side.BOTH
+        self.count(block_i, block_j)
+        values = distances(block_i, block_j)
+        once = np.triu(np.ones(values.shape, bool), 1) if block_i is block_j else values > -1
+        found = values[once]
+        keys, counts = np.unique(np.rint(found).astype(np.int64), return_counts=True)
+        return {
+            "pairs": np.asarray(found.size),
+            "total": np.asarray(found.sum()),
+            "largest": np.asarray(found.max(initial=-np.inf)),
+            "smallest": np.asarray(found.min(initial=np.inf)),
+            "rounded": np.stack([keys, counts]),
+        }
+
+
+class Marks(Counted):
+    """Marks every pair in an N×N matrix."""
+
+    name = "marks"
+
+    def __init__(self, side: Side, tile_rows: int, operations: float) -> None:
+        super().__init__(operations)
+        self.side, self.tile_rows = side, tile_rows
+        self.fields = {"seen": Field("sum", "int64", (N, N))}
+
+    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
+        seen = np.zeros((N, N), np.int64)
+        seen[block_i.start : block_i.stop, block_j.start : block_j.stop] = 1
+        return {
+            "seen": np.triu(seen, 1) if side is Side.BOTH else seen * (1 - np.eye(N, dtype=int))
+        }
+
+
+class RowSums(Counted):
+    """Values of every sample, gathered over all others."""
+
+    name = "row-sums"
+    side = Side.ROWS
+    fields: ClassVar[dict[str, Field]] = {
+        "sums": Field("concat", inner="sum"),
+        "farthest": Field("concat", inner="max"),
+        "total": Field("sum"),
+        "heaviest_tile": Field("max", inner="sum"),
+    }
+
+    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
+        assert side is Side.ROWS
+        assert (block_i is block_j) == (block_i.start == block_j.start)
+        self.count(block_i, block_j)
+        values = distances(block_i, block_j)
+        return {
+            "sums": values.sum(axis=1),
+            "farthest": values.max(axis=1),
+            "total": np.asarray(values.sum()),
+            "heaviest_tile": np.asarray(values.sum()),
+        }
+
+
+class CodePairs(Counted):
+    """Counts pairs of codes that are read beside the samples."""
+
+    name = "code-pairs"
+    side = Side.BOTH
+    fields: ClassVar[dict[str, Field]] = {"table": Field("sum", "int64", (3, 3))}
+
+    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
+        assert block_i.values.shape == (len(block_i), 0)
+        i, j = np.triu_indices(len(block_i), 1)
+        if block_i is not block_j:
+            i, j = np.indices((len(block_i), len(block_j))).reshape(2, -1)
+        table = np.zeros((3, 3), np.int64)
+        np.add.at(table, (block_i.columns["code"][i], block_j.columns["code"][j]), 1)
+        return {"table": table}
+
+
+class CountingSource(ArraySource):
+    """Samples that are not in memory, as far as the engine can tell; counts the bytes it reads."""
+
+    bytes_read: ClassVar[list[int]] = []
+
+    def __init__(self, values: np.ndarray) -> None:
+        super().__init__(values, chunks=(5, values.shape[1]), resident=False)
+
+    def read(self, rows: slice, features: slice) -> np.ndarray:
+        first, last = rows.start // 5 * 5, min(-(-rows.stop // 5) * 5, len(self.values))
+        CountingSource.bytes_read.append((last - first) * self.values.strides[0])
+        return np.array(self.values[rows, features])
+
+
+class FolderSink:
+    """Keeps partials as files, so that workers of any kind share it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, key: str) -> Path:
+        return self.folder / key.replace("/", "_")
+
+    def get(self, key: str) -> list[Partial] | None:
+        path = self.path(key)
+        return pickle.loads(path.read_bytes()) if path.exists() else None
+
+    def put(self, key: str, partials: list[Partial]) -> None:
+        assert not self.path(key).exists()
+        self.path(key).write_bytes(pickle.dumps(partials))
+
+
+def whole_walk(reduction: type[Counted]) -> int:
+    tiles = -(-N // TILE)
+    return tiles * tiles if reduction is RowSums else tiles * (tiles + 1) // 2
+
+
+def samples(n: int = N) -> np.ndarray:
+    return np.random.default_rng(n).normal(size=(n, D)).astype(np.float32)
+
+
+def job_of(values: np.ndarray, *reductions: Any) -> PairJob:
+    return PairJob(reductions, *values.shape, source=ArraySource(values))
+
+
+def reference(values: np.ndarray, reduction: type[Counted]) -> Partial:
+    with set_options(scheduler="serial"):
+        return run_pairs(job_of(values, reduction()))[0]
+
+
+def assert_same_bits(found: Partial, expected: Partial) -> None:
+    assert found.keys() == expected.keys()
+    for name in expected:
+        np.testing.assert_array_equal(found[name], expected[name], strict=True)
+
+
+KINDS: dict[str, Callable[[np.ndarray, Path], dict[str, Any]]] = {
+    "numpy": lambda x, _: {"source": ArraySource(x)},
+    "zarr": lambda x, p: {"source": ZarrSource(zarr.create_array(p, data=x, chunks=(13, 2)))},
+    "dask": lambda x, _: {"blocks": da.from_array(x, chunks=(11, 2))},
+}
+
+
+def reset() -> None:
+    """Forget what was counted."""
+    Counted.calls, Counted.fail_at, CountingSource.bytes_read = [], None, []
