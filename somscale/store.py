@@ -59,7 +59,8 @@ def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
             return xr.open_dataset(source)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Failed to open Zarr store", RuntimeWarning)
-            return xr.open_zarr(source, chunks=None)
+            opened: xr.Dataset = xr.open_zarr(source, chunks=None)
+            return opened
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{str(source)!r} is neither a Zarr store nor NetCDF: {error}") from None
 

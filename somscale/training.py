@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from typing import Any, Literal
 
 import numpy as np
@@ -15,9 +16,9 @@ from somscale.engine.peek import read_some_rows
 from somscale.engine.run import run_job
 from somscale.engine.samples import Samples, open_samples
 from somscale.errors import InputError
+from somscale.kernels.types import Float
 from somscale.reductions.units import UnitsReduction, UnitStats
 from somscale.topology import Grid, neighborhood_kernel
-from numpy.typing import NDArray
 
 __all__ = ["train"]
 
@@ -93,7 +94,7 @@ def train(
     opened = open_samples(samples)
     if not isinstance(grid, Grid):
         raise InputError(f"the grid is a {type(grid).__name__}, not a Grid; make one with ss.Grid")
-    if not isinstance(epochs, int | np.integer) or epochs < 1:
+    if operator.index(epochs) < 1:
         raise InputError(f"epochs is a positive integer, not {epochs!r}")
     temperatures = _schedule(grid, epochs, temperature)
     neighborhood_kernel(kernel)(0.0, temperatures)
@@ -112,7 +113,7 @@ def train(
 
 def batch_update(
     stats: UnitStats, grid: Grid, kernel: str, temperature: float
-) -> NDArray[np.float64]:
+) -> Float:
     """Codes after one batch step, (K, D); a unit that no sample reaches keeps its code.
 
     Written about the codes' mean, so that large offsets of the data cost no digits.
@@ -134,7 +135,7 @@ def batch_update(
 
 def _schedule(
     grid: Grid, epochs: int, temperature: tuple[float, float] | None
-) -> NDArray[np.float64]:
+) -> Float:
     if temperature is None:
         temperature = (max(1.0, grid.max_distance / 2), 1.0)
     first, last = (float(t) for t in temperature)
@@ -143,7 +144,7 @@ def _schedule(
     return np.geomspace(first, last, int(epochs))
 
 
-def _first_codes(samples: Samples, grid: Grid, init: str, seed: int) -> NDArray[np.float64]:
+def _first_codes(samples: Samples, grid: Grid, init: str, seed: int) -> Float:
     if init not in ("plane", "samples"):
         raise InputError(f"init is 'plane' or 'samples', not {init!r}")
     rng = np.random.default_rng(seed)
@@ -154,8 +155,8 @@ def _first_codes(samples: Samples, grid: Grid, init: str, seed: int) -> NDArray[
 
 
 def _plane(
-    rows: NDArray[np.float64], grid: Grid, rng: np.random.Generator
-) -> NDArray[np.float64]:
+    rows: Float, grid: Grid, rng: np.random.Generator
+) -> Float:
     """Codes on the plane of the first two principal components, the grid's longer side first."""
     mean = rows.mean(axis=0)
     _, spread, axes = np.linalg.svd(rows - mean, full_matrices=False)
@@ -171,15 +172,16 @@ def _plane(
     for axis in range(min(2, len(spread))):
         codes += 2 * spread[axis] * places[:, [axis]] * axes[axis]
     width = spread[0] if len(spread) else 0.0
-    return codes + _JITTER * width * rng.standard_normal(codes.shape) / np.sqrt(codes.shape[1])
+    noise = rng.standard_normal(codes.shape) / np.sqrt(codes.shape[1])
+    return np.asarray(codes + _JITTER * width * noise)
 
 
 def _result(
     samples: Samples,
-    codes: NDArray[np.float64],
+    codes: Float,
     grid: Grid,
     errors: list[float],
-    temperatures: NDArray[np.float64],
+    temperatures: Float,
     settings: dict[str, Any],
 ) -> xr.Dataset:
     units = samples.units or "data units"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import math
+import multiprocessing
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -160,14 +162,22 @@ def test_same_bits_for_tasks_threads_and_sources(
             assert_same_bits(run_pairs(job)[0], expected)
 
 
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as found:
+        yield found
+
+
 @pytest.mark.parametrize(
     ("kind", "reduction"), [("numpy", PairSums), ("zarr", PairSums), ("dask", RowSums)]
 )
-def test_same_bits_in_processes(kind: str, reduction: type[Counted], tmp_path: Path) -> None:
+def test_same_bits_in_processes(
+    kind: str, reduction: type[Counted], tmp_path: Path, pool: ProcessPoolExecutor
+) -> None:
     expected = reference(samples(), reduction)
     Counted.calls.clear()
     job = PairJob([reduction(SQUARES)], N, D, **KINDS[kind](samples(), tmp_path / "x.zarr"))
-    with set_options(scheduler="processes", workers=2):
+    with dask.config.set(pool=pool), set_options(scheduler="processes", workers=2):
         assert plan_pair_job(job).tasks > 1
         assert_same_bits(run_pairs(job)[0], expected)
     assert not Counted.calls, "this process walked tiles itself"

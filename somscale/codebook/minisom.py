@@ -9,7 +9,7 @@ import xarray as xr
 
 from somscale.codebook.dataset import codebook
 from somscale.errors import InputError
-from somscale.topology import Grid
+from somscale.topology import Grid, Offset
 
 __all__ = ["from_minisom"]
 
@@ -53,6 +53,6 @@ def from_minisom(trained: Any) -> xr.Dataset:
         raise InputError(f"MiniSom's topology {topology!r} is neither rectangular nor hexagonal")
     cols, rows = weights.shape[:2]
     # MiniSom moves every other row half a cell to the left, counted from the last
-    offset = "odd" if rows == 1 or x[0, 0] < x[0, 1] else "even"
+    offset: Offset = "odd" if rows == 1 or x[0, 0] < x[0, 1] else "even"
     grid = Grid(rows, cols, topology="hexagonal", offset=offset)
     return codebook(weights.transpose(1, 0, 2), grid)

@@ -17,14 +17,16 @@ def sample_array(pieces: Sequence[tuple[Delayed, int]], dtype: str) -> da.Array:
     import dask.array as da
 
     parts = [da.from_delayed(piece, (rows,), dtype=dtype) for piece, rows in pieces]
-    return da.concatenate(parts)
+    joined: da.Array = da.concatenate(parts)
+    return joined
 
 
 def later_array(value: Delayed, shape: tuple[int, ...], dtype: Any) -> da.Array:
     """A delayed array of known shape and type, in one chunk."""
     import dask.array as da
 
-    return da.from_delayed(value, shape, dtype=dtype)
+    array: da.Array = da.from_delayed(value, shape, dtype=dtype)
+    return array
 
 
 def call_later(function: Any, *arguments: Any, name: str, **settings: Any) -> Delayed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -103,7 +103,7 @@ class MemmapSource:
         return cls(str(values.filename), values.dtype, shape, offset, fortran)
 
     def read(self, rows: slice, features: slice) -> AnyArray:
-        order = "F" if self.fortran else "C"
+        order: Literal["F", "C"] = "F" if self.fortran else "C"
         mapped: AnyArray = np.memmap(
             self.path, self.dtype, "r", offset=self.offset, shape=self.shape, order=order
         )

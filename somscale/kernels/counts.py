@@ -13,7 +13,7 @@ from somscale.kernels.types import Int
 __all__ = ["as_keyed", "count_dense", "count_keyed", "merge_keyed", "sort_keyed"]
 
 _SORT_ABOVE = 1 << 16
-_DENSE_PER_KEY = 8
+_COUNTERS_PER_KEY = 8
 """Walking this many counters costs less than sorting one key."""
 
 
@@ -29,11 +29,9 @@ def as_keyed(keys: Int) -> Int:
 
 def count_keyed(keys: Int, n_keys: int) -> Int:
     """A sorted keyed count of the keys of ``range(n_keys)`` that occur."""
-    if n_keys > _DENSE_PER_KEY * len(keys):
+    if n_keys > _COUNTERS_PER_KEY * len(keys):
         return np.stack(np.unique(keys, return_counts=True))
-    counts = count_dense(keys, n_keys)
-    found = np.flatnonzero(counts)
-    return np.stack([found, counts[found]])
+    return _occurring(count_dense(keys, n_keys))
 
 
 def merge_keyed(left: Int, right: Int) -> Int:
@@ -46,8 +44,19 @@ def sort_keyed(counts: Int) -> Int:
     """Sorted unique keys and their exact counts."""
     if not counts.shape[1]:
         return counts
-    # any order of equal keys gives the same integers, so the fastest sort will do
-    order = np.argsort(counts[0])
+    low, high = int(counts[0].min()), int(counts[0].max())
+    if high - low < _COUNTERS_PER_KEY * counts.shape[1]:
+        dense = np.zeros(high - low + 1, np.int64)
+        np.add.at(dense, counts[0] - low, counts[1])
+        joined = _occurring(dense)
+        joined[0] += low
+        return joined
+    order = np.argsort(counts[0], kind="stable")
     keys, numbers = counts[0, order], counts[1, order]
     starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
     return np.stack([keys[starts], np.add.reduceat(numbers, starts)])
+
+
+def _occurring(dense: Int) -> Int:
+    keys = np.flatnonzero(dense)
+    return np.stack([keys, dense[keys]])

@@ -8,7 +8,7 @@ own cache folder, and made anew in every process where neither is writable.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -20,10 +20,10 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 def _compiled(loop: Loop) -> Loop:
     try:
-        compiled: Loop = numba.njit(nogil=True, cache=True)(loop)
+        compiled: Any = numba.njit(nogil=True, cache=True)(loop)
     except RuntimeError:
         compiled = numba.njit(nogil=True)(loop)
-    return compiled
+    return cast(Loop, compiled)
 
 
 @_compiled

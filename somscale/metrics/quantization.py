@@ -157,4 +157,4 @@ def unit_quantization_error(
 def per_hit(sums: Float, units: UnitStats) -> Float:
     """Sums of units as means over their samples; nan for dead units."""
     out = np.full(sums.shape, np.nan)
-    return np.divide(sums, units.hits, out=out, where=units.hits > 0)
+    return np.asarray(np.divide(sums, units.hits, out=out, where=units.hits > 0))

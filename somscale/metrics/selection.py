@@ -85,7 +85,7 @@ def _named(name: str, problem: Problem) -> list[MetricSpec]:
 def _variant(
     label: str, wish: str | tuple[str, Mapping[str, Any]], problem: Problem
 ) -> tuple[str, MetricSpec, dict[str, Any]]:
-    if not isinstance(label, str) or not label or "/" in label:
+    if not label or "/" in str(label):
         raise InputError(f"a label is a text without '/', not {label!r}")
     name, own = (wish, {}) if isinstance(wish, str) else (wish[0], dict(wish[1]))
     (spec,) = [find_spec(name)]

@@ -8,6 +8,7 @@ import numpy as np
 
 from somscale.kernels.types import Float
 from somscale.metrics.public import map_index
+from somscale.metrics.quantization import per_hit
 from somscale.metrics.values import Value, undefined
 from somscale.reductions.units import UnitStats
 from somscale.topology import Grid
@@ -73,7 +74,7 @@ def unit_topographic_error(
     """
     if units.n_units < 2:
         return np.full(units.n_units, np.nan)
-    return _per_hit(_errors(units, grid, neighborhood), units)
+    return per_hit(_errors(units, grid, neighborhood), units)
 
 
 def _errors(units: UnitStats, grid: Grid, neighborhood: Literal["edge", "vertex"] | None) -> Float:
@@ -83,7 +84,3 @@ def _errors(units: UnitStats, grid: Grid, neighborhood: Literal["edge", "vertex"
     np.add.at(errors, units.first[apart], units.counts[apart])
     return errors
 
-
-def _per_hit(sums: Float, units: UnitStats) -> Float:
-    out = np.full(units.n_units, np.nan)
-    return np.divide(sums, units.hits, out=out, where=units.hits > 0)

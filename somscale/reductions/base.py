@@ -154,7 +154,6 @@ class LinearReduction(Protocol, Generic[State]):
     """A reduction over tiles of rows, each sample seen once."""
 
     name: str
-    fields: Mapping[str, Field]
     tile_rows: int | None
     """Rows of a tile; None when every sum is of integers, so any tile gives the same."""
     sweeps: int
@@ -162,6 +161,10 @@ class LinearReduction(Protocol, Generic[State]):
     operations: float
     """Arithmetic operations a sample, for the plan's tasks and cost."""
     workspace: Workspace
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """The arrays of a partial."""
 
     def begin(self, rows: Rows, partial: Partial) -> State:
         """Start some rows of a tile, whose sums go to `partial`."""
@@ -205,11 +208,14 @@ class PairReduction(Protocol):
     """A reduction over pairs of samples."""
 
     name: str
-    fields: Mapping[str, Field]
     tile_rows: int
     side: Side
     operations: float
     """Arithmetic operations a pair."""
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """The arrays of a partial."""
 
     def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
         """Accumulate the pairs of two blocks; on the diagonal each pair once, self left out."""
