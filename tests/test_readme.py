@@ -1,0 +1,39 @@
+"""What the README says: its Python runs as printed, and its two commands are one line each."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def section(title: str) -> str:
+    found = re.search(rf"^## {title}\n(.*?)(?=^## )", README.read_text("utf-8"), re.M | re.S)
+    assert found is not None
+    return found.group(1)
+
+
+def test_the_python_runs_as_printed() -> None:
+    names: dict[str, Any] = {}
+    for block in blocks("python"):
+        exec(compile(block, str(README), "exec"), names)
+    assert names["q"].sizes["candidate"] == 3
+    assert list(names["table"].columns) == ["quantization_error", "topographic_error"]
+
+
+@pytest.mark.parametrize(
+    ("title", "end"), [("Run it", "somscale demo"), ("Test it", "python -m pytest")]
+)
+def test_set_up_is_one_command(title: str, end: str) -> None:
+    (command,) = re.findall(r"```sh\n(.*?)\n```", section(title), re.DOTALL)
+    assert "\n" not in command
+    assert command.endswith(end)
+    assert "-m venv" in command
