@@ -10,10 +10,16 @@ import xarray as xr
 
 from somscale.engine.cutting import LinearPlan
 from somscale.engine.planview import Plan
-from somscale.engine.samples import Samples, open_samples
+from somscale.engine.samples import Samples
 from somscale.errors import InputError
-from somscale.metrics.assemble import assemble
-from somscale.metrics.candidates import check_lengths, open_clusters, open_labels, open_map
+from somscale.metrics.assemble import assemble, refuse_clashes
+from somscale.metrics.candidates import (
+    check_lengths,
+    open_clusters,
+    open_judged,
+    open_labels,
+    open_map,
+)
 from somscale.metrics.compute import Problem, plan_problem, solve
 from somscale.metrics.selection import Metrics, select
 
@@ -93,6 +99,7 @@ def evaluate(
     policies = {"noise": noise, "noise_label": noise_label, "missing": missing_labels}
     problem, named = _problem(samples, projection, labels, policies)
     requests = select(metrics, problem, cost=cost, parameters=parameters)
+    refuse_clashes(problem, requests)
     return assemble(problem, requests, solve(problem, requests), named=named)
 
 
@@ -127,6 +134,7 @@ def plan(
     given = {name.removesuffix("_labels"): parameters.pop(name) for name in options if name in parameters}
     problem, _ = _problem(samples, projection, labels, given)
     requests = select(metrics, problem, cost=cost, parameters=parameters)
+    refuse_clashes(problem, requests)
     planned: LinearPlan = plan_problem(problem, requests)
     return Plan([planned], [request.label for request in requests], list(problem.candidates))
 
@@ -135,7 +143,7 @@ def _problem(
     samples: Any, projection: Any, labels: Any, policies: Mapping[str, Any]
 ) -> tuple[Problem, bool]:
     """The problem, and whether the candidates have names of the user's."""
-    opened = None if samples is None else open_samples(samples)
+    opened = None if samples is None else open_judged(samples)
     named = isinstance(projection, dict)
     candidates = projection if named else {"projection": projection}
     if not candidates:
@@ -182,11 +190,14 @@ def _cluster_problem(
 def _kind(candidate: Any) -> str:
     if isinstance(candidate, xr.Dataset) or type(candidate).__module__.startswith("minisom"):
         return "map"
-    shape = np.shape(candidate) if not hasattr(candidate, "shape") else candidate.shape
-    if len(shape) == 1:
+    try:
+        shape = tuple(candidate.shape if hasattr(candidate, "shape") else np.shape(candidate))
+    except ValueError:
+        shape = None  # a list of lists of unequal lengths
+    if shape is not None and len(shape) == 1:
         return "clusters"
     raise InputError(
-        f"a candidate is a {type(candidate).__name__} of shape {tuple(shape)}: neither a map (make one "
+        f"a candidate is a {type(candidate).__name__} of shape {'unknown' if shape is None else shape}: neither a map (make one "
         "with ss.codebook(weights, grid)) nor a clustering (one label a sample)"
     )
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
@@ -35,7 +34,9 @@ def get_options() -> Options:
 
 
 def set_options(**settings: Any) -> AbstractContextManager[None]:
-    """Change settings inside a ``with`` block.
+    """Change settings, from here on or inside a ``with`` block.
+
+    They hold for the thread (the context, see :mod:`contextvars`) that sets them.
 
     Parameters
     ----------
@@ -59,22 +60,25 @@ def set_options(**settings: Any) -> AbstractContextManager[None]:
     --------
     >>> import somscale as ss
     >>> with ss.set_options(memory_budget="2GiB"):
-    ...     pass
+    ...     pass  # and what was set before is back afterwards
     """
     known = {f.name for f in fields(Options)}
     unknown = set(settings) - known
     if unknown:
         raise InputError(f"unknown option {sorted(unknown)[0]!r}; the options are {sorted(known)}")
-    return _options_block(_checked(settings))
+    before = _current.get()
+    _current.set(replace(before, **_checked(settings)))
+    return _Block(before)
 
 
-@contextmanager
-def _options_block(settings: dict[str, Any]) -> Iterator[None]:
-    token = _current.set(replace(_current.get(), **settings))
-    try:
-        yield
-    finally:
-        _current.reset(token)
+class _Block(AbstractContextManager[None]):
+    """Brings back what was set before."""
+
+    def __init__(self, before: Options) -> None:
+        self._before = before
+
+    def __exit__(self, *failure: object) -> None:
+        _current.set(self._before)
 
 
 def _checked(settings: dict[str, Any]) -> dict[str, Any]:
@@ -87,6 +91,8 @@ def _checked(settings: dict[str, Any]) -> dict[str, Any]:
     workers = settings.get("workers")
     if workers is not None and (not isinstance(workers, int) or workers < 1):
         raise InputError(f"workers must be a positive integer, not {workers!r}")
+    if not isinstance(settings.get("progress", False), bool):
+        raise InputError(f"progress is True or False, not {settings['progress']!r}")
     return checked
 
 
@@ -100,6 +106,8 @@ def parse_bytes(text: int | float | str) -> int:
     """
     if isinstance(text, int | float):
         amount, factor = float(text), 1
+    elif not isinstance(text, str):
+        raise InputError(f"{text!r} is no amount of memory; write for example '2GiB'")
     else:
         stripped = text.strip().lower().removesuffix("b")
         base = 1024 if stripped.endswith("i") else 1000

@@ -34,13 +34,19 @@ def write_dataset(
         with warnings.catch_warnings():
             # xarray opens a store quickest, and without a warning, by consolidated metadata
             warnings.filterwarnings("ignore", "Consolidated metadata is currently", UserWarning)
-            dataset.to_zarr(fresh, mode="w", encoding=encoding, consolidated=True)
+            _with_plain_text(dataset).to_zarr(fresh, mode="w", encoding=encoding, consolidated=True)
     elif target.suffix == ".nc":
         dataset.to_netcdf(fresh, encoding=encoding)
     else:
         raise InputError(f"a Dataset is written as .zarr or .nc, not {target.name!r}")
     _remove(target)
     fresh.rename(target)
+
+
+def _with_plain_text(dataset: xr.Dataset) -> xr.Dataset:
+    """Text of any length instead of NumPy's of fixed length, which Zarr has no standard for."""
+    fixed = [name for name, variable in dataset.variables.items() if variable.dtype.kind == "U"]
+    return dataset.assign({name: dataset[name].astype(object) for name in fixed})
 
 
 def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:

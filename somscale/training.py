@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import operator
 from typing import Any, Literal
 
 import numpy as np
 import xarray as xr
 
-from somscale.codebook import codebook
+from somscale.codebook import CODEBOOK_NAMES, codebook
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.job import LinearJob
 from somscale.engine.peek import read_some_rows
 from somscale.engine.run import run_job
-from somscale.engine.samples import Samples, open_samples
+from somscale.engine.samples import Samples, open_samples, refuse_names
 from somscale.errors import InputError
 from somscale.kernels.types import Float
 from somscale.reductions.units import UnitsReduction, UnitStats
@@ -22,6 +21,7 @@ from somscale.topology import Grid, neighborhood_kernel
 
 __all__ = ["train"]
 
+_HISTORY_NAMES = {"epoch", "quantization_error", "temperature"}
 _ROW_BLOCK = 1024
 _JITTER = 0.01
 """Share of the plane's extent by which first codes are moved, so that none coincide."""
@@ -94,8 +94,10 @@ def train(
     opened = open_samples(samples)
     if not isinstance(grid, Grid):
         raise InputError(f"the grid is a {type(grid).__name__}, not a Grid; make one with ss.Grid")
-    if operator.index(epochs) < 1:
-        raise InputError(f"epochs is a positive integer, not {epochs!r}")
+    _check_integer("epochs", epochs, 1)
+    _check_integer("seed", seed, 0)
+    names = [opened.feature_dim, *opened.feature_coords]
+    refuse_names(names, CODEBOOK_NAMES | _HISTORY_NAMES, "samples")
     temperatures = _schedule(grid, epochs, temperature)
     neighborhood_kernel(kernel)(0.0, temperatures)
     with single_threaded_blas():
@@ -133,15 +135,23 @@ def batch_update(
     return codes
 
 
-def _schedule(
-    grid: Grid, epochs: int, temperature: tuple[float, float] | None
-) -> Float:
+def _check_integer(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, int | np.integer) or value < least:
+        raise InputError(f"{name} is an integer of at least {least}, not {value!r}")
+
+
+def _schedule(grid: Grid, epochs: int, temperature: tuple[float, float] | None) -> Float:
     if temperature is None:
         temperature = (max(1.0, grid.max_distance / 2), 1.0)
-    first, last = (float(t) for t in temperature)
+    try:
+        first, last = (float(t) for t in temperature)
+    except (TypeError, ValueError):
+        raise InputError(f"temperature is a pair (first, last), not {temperature!r}") from None
     if not 0 < last <= first < np.inf:
-        raise InputError(f"temperature falls from its first value to its last, not {temperature}")
-    return np.geomspace(first, last, int(epochs))
+        raise InputError(
+            f"temperature is positive and falls from its first value to its last, not {temperature}"
+        )
+    return np.geomspace(first, last, epochs)
 
 
 def _first_codes(samples: Samples, grid: Grid, init: str, seed: int) -> Float:

@@ -33,7 +33,7 @@ def squared_distances(samples: Samples, codes: Samples) -> Floats:
 
 def best_two(samples: Samples, codes: Samples) -> tuple[Ints, Ints]:
     """Best and second-best unit of every sample, ties to the lowest; second −1 where K = 1."""
-    order = np.argsort(squared_distances(samples, codes), axis=1, kind="stable")
+    order: Ints = np.argsort(squared_distances(samples, codes), axis=1, kind="stable")
     if len(codes) == 1:
         return order[:, 0], np.full(len(samples), -1)
     return order[:, 0], order[:, 1]
@@ -41,7 +41,8 @@ def best_two(samples: Samples, codes: Samples) -> tuple[Ints, Ints]:
 
 def smallest_squares(samples: Samples, codes: Samples) -> Floats:
     """‖x_i − m_b1‖², (N,)."""
-    return squared_distances(samples, codes).min(axis=1)
+    smallest: Floats = squared_distances(samples, codes).min(axis=1)
+    return smallest
 
 
 # --- how well the codes stand for the samples
@@ -224,7 +225,9 @@ def batch_update(
 # --- small maps
 
 
-def grid_positions(rows: int, cols: int, topology: str = "rectangular", offset: str = "odd") -> Any:
+def grid_positions(
+    rows: int, cols: int, topology: str = "rectangular", offset: str = "odd"
+) -> Floats:
     """x, y of every unit, (K, 2), row by row; hexagonal rows √3/2 apart, shifted by half."""
     hexagonal = topology == "hexagonal"
     shifted = 1 if offset == "odd" else 0
@@ -255,7 +258,8 @@ def image_distances(
         for right in turns[1]
     ]
     lengths = [np.hypot(a[..., 0], a[..., 1]) if norm == "euclidean" else a.max(-1) for a in apart]
-    return np.min(lengths, axis=0)
+    nearest: Floats = np.min(lengths, axis=0)
+    return nearest
 
 
 def _height(topology: str) -> float:
@@ -304,5 +308,5 @@ def hops(adjacent: Bools) -> Floats:
             for other in np.flatnonzero(adjacent[unit]):
                 if np.isinf(steps[source, other]):
                     steps[source, other] = steps[source, unit] + 1
-                    queue.append(other)
+                    queue.append(int(other))
     return steps

@@ -1,19 +1,17 @@
-"""Passes: the same bits from any input, cut and scheduler; memory, reading, faults, restarts."""
+"""Passes: the same bits from any input, cut and scheduler; sources, faults and restarts."""
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
-import re
 import uuid
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import product
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import dask
-import dask.array as da
 import numpy as np
 import pytest
 import xarray as xr
@@ -21,14 +19,25 @@ import zarr
 from distributed import Client, LocalCluster
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
+from passes import (
+    FORMS,
+    TILE,
+    FolderSink,
+    LoggedSource,
+    assert_same_bits,
+    cut_by_hand,
+    gaussian,
+    in_form,
+    job_of,
+    units,
+    whole,
+)
 from reference import tiled_unit_sums
 from strategies import KINDS, Case, cases, cuts
-from zarr.storage import LocalStore, MemoryStore, WrapperStore
+from zarr.storage import LocalStore, MemoryStore
 
 from somscale.engine import run as run_module
-from somscale.engine.cutting import LinearPlan, plan_linear
-from somscale.engine.job import Cut, LinearJob
+from somscale.engine.job import Cut
 from somscale.engine.run import lazy_pass, plan_job, run_job
 from somscale.engine.sources import (
     ArraySource,
@@ -38,14 +47,9 @@ from somscale.engine.sources import (
     XarraySource,
     ZarrSource,
 )
-from somscale.engine.walk import walk_run
-from somscale.errors import InputError, MemoryBudgetError, SampleValueError
+from somscale.errors import InputError, SampleValueError
 from somscale.options import set_options
-from somscale.reductions.merge import Fold
-from somscale.reductions.units import UnitsReduction, UnitStats
 
-TILE = 8
-FORMS = ("numpy", "zarr", "dask")
 SCHEDULERS = ("serial", "threads", "processes", "distributed")
 each_form = pytest.mark.parametrize("form", FORMS)
 
@@ -66,76 +70,25 @@ def cluster() -> Iterator[Client]:
         yield client
 
 
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ProcessPoolExecutor]:
+    """Two processes, kept because starting them takes seconds."""
+    with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as executor:
+        yield executor
+
+
 @pytest.fixture
 def on(request: pytest.FixtureRequest) -> Iterator[str]:
     """The scheduler that a test asks for, in force."""
     scheduler: str = request.param
     if scheduler == "distributed":
         request.getfixturevalue("cluster")
-    with set_options(scheduler=scheduler, workers=2):
+    kept = request.getfixturevalue("pool") if scheduler == "processes" else None
+    with dask.config.set(pool=kept), set_options(scheduler=scheduler, workers=2):
         yield scheduler
 
 
 on_each_scheduler = pytest.mark.parametrize("on", SCHEDULERS, indirect=True)
-# starting processes takes seconds, and a cluster's workers are processes too
-on_most_schedulers = pytest.mark.parametrize(
-    "on", ["serial", "threads", "distributed"], indirect=True
-)
-
-
-def units(codes: NDArray[np.float64], name: str = "units") -> UnitsReduction:
-    """A reduction whose tiles are small, and so dear that every tile may be a task."""
-    reduction = UnitsReduction(codes, samplewise=True, name=name)
-    reduction.tile_rows, reduction.operations = TILE, 2e10
-    return reduction
-
-
-def job_of(case: Case, source: Source | None = None, blocks: da.Array | None = None) -> LinearJob:
-    if source is None and blocks is None:
-        source = ArraySource(case.samples)
-    return LinearJob([units(case.codes)], *case.samples.shape, source=source, blocks=blocks)
-
-
-def in_form(
-    form: str, case: Case, rows: Sequence[int], columns: Sequence[int], store: Any = None
-) -> LinearJob:
-    """A job on the samples as an array in memory, in Zarr, or in a Dask array, so chunked."""
-    if form == "numpy":
-        return job_of(case)
-    if form == "dask":
-        return job_of(case, blocks=da.from_array(case.samples, chunks=(tuple(rows), tuple(columns))))
-    chunks = (max(rows), max(columns))
-    array = zarr.create_array(store or MemoryStore(), data=case.samples, chunks=chunks)
-    return job_of(case, ZarrSource(array))
-
-
-def gaussian(n: int = 60, d: int = 5, k: int = 7, seed: int = 0) -> Case:
-    rng = np.random.default_rng(seed)
-    return Case("gaussian", rng.standard_normal((n, d)), rng.standard_normal((k, d)))
-
-
-def cut_by_hand(job: LinearJob, cut: Cut) -> list[Any]:
-    """Walk every run of a cut here and fold the runs."""
-    folds = [Fold(r.fields) for r in job.reductions]
-    for run in range(cut.runs(job)):
-        for fold, partial in zip(folds, walk_run(job, cut, run), strict=True):
-            fold.add(cut.run_tiles.bit_length() - 1, run, partial)
-    totals = [fold.result() for fold in folds]
-    return [r.finalize(t) for r, t in zip(job.reductions, totals, strict=True) if t is not None]
-
-
-def whole(case: Case) -> UnitStats:
-    """What one run over all tiles finds."""
-    job = job_of(case)
-    stats: UnitStats = cut_by_hand(job, Cut("rows", 64, case.samples.shape[1], TILE))[0]
-    return stats
-
-
-def assert_same_bits(found: UnitStats, expected: UnitStats) -> None:
-    for item in fields(UnitStats):
-        left, right = getattr(found, item.name), getattr(expected, item.name)
-        assert np.asarray(left).dtype == np.asarray(right).dtype, item.name
-        assert np.asarray(left).tobytes() == np.asarray(right).tobytes(), item.name
 
 
 # --- the same bits
@@ -183,7 +136,13 @@ def test_any_scheduler_gives_the_same_bits(form: str, on: str, tmp_path: Path) -
     assert_same_bits(run_job(job)[0], whole(case))
 
 
-@on_most_schedulers
+def test_processes_of_our_own_give_the_same_bits() -> None:
+    case = gaussian()
+    with set_options(scheduler="processes", workers=2):
+        assert_same_bits(run_job(job_of(case))[0], whole(case))
+
+
+@on_each_scheduler
 def test_two_maps_in_one_pass_are_as_each_alone(on: str) -> None:
     case, other = gaussian(), gaussian(k=3, seed=1)
     job = job_of(case)
@@ -230,7 +189,7 @@ def test_distributed_needs_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_sources_read_what_slicing_gives(tmp_path: Path, order: Any) -> None:
     values = np.asarray(np.random.default_rng(1).standard_normal((30, 7)), order=order)
-    mapped = np.memmap(tmp_path / "x.bin", np.float64, "w+", shape=(30, 7), order=order)
+    mapped: Any = np.memmap(tmp_path / "x.bin", np.float64, "w+", shape=(30, 7), order=order)
     mapped[:] = values
     mapped.flush()
     part = MemmapSource.of(mapped[4:] if order == "C" else mapped[:, 2:])
@@ -262,7 +221,7 @@ def test_blocks_keep_their_global_row_numbers() -> None:
 
 
 def test_a_view_that_a_file_cannot_tell_is_no_memmap_source(tmp_path: Path) -> None:
-    mapped = np.memmap(tmp_path / "x.bin", np.float64, "w+", shape=(6, 4))
+    mapped: Any = np.memmap(tmp_path / "x.bin", np.float64, "w+", shape=(6, 4))
     assert MemmapSource.of(mapped[::2]) is None
     assert MemmapSource.of(mapped[:, 1:]) is None
 
@@ -270,11 +229,8 @@ def test_a_view_that_a_file_cannot_tell_is_no_memmap_source(tmp_path: Path) -> N
 # --- faulty samples
 
 
-@pytest.mark.parametrize(
-    ("form", "on"),
-    [*product(FORMS, ["serial", "threads", "distributed"]), ("zarr", "processes")],
-    indirect=["on"],
-)
+@on_each_scheduler
+@each_form
 def test_the_first_faulty_entry_is_named_on_every_scheduler(
     form: str, on: str, tmp_path: Path
 ) -> None:
@@ -319,46 +275,6 @@ def test_the_first_faulty_entry_is_named_in_any_cut(
 # --- what is kept of a pass that failed
 
 
-@dataclass(frozen=True)
-class FolderSink:
-    """Keeps every run in a file of its own; a run stored twice is an error."""
-
-    folder: Path
-
-    def _path(self, key: str) -> Path:
-        return self.folder / key.replace("/", "-")
-
-    def get(self, key: str) -> Any:
-        path = self._path(key)
-        return pickle.loads(path.read_bytes()) if path.exists() else None
-
-    def put(self, key: str, partials: Any) -> None:
-        with self._path(key).open("xb") as file:
-            pickle.dump(partials, file)
-
-
-@dataclass(frozen=True)
-class LoggedSource(ArraySource):
-    """Notes the first row of every read, and fails to read a given row."""
-
-    log: Path = Path()
-    broken: int = -1
-
-    def read(self, rows: slice, features: slice) -> Any:
-        (self.log / uuid.uuid4().hex).write_text(str(rows.start))
-        if rows.start <= self.broken < rows.stop:
-            raise OSError("this row cannot be read")
-        return super().read(rows, features)
-
-    def reads(self) -> list[int]:
-        """The first rows read since last asked."""
-        starts = []
-        for path in self.log.iterdir():
-            starts.append(int(path.read_text()))
-            path.unlink()
-        return sorted(starts)
-
-
 @pytest.fixture
 def kept(tmp_path: Path) -> tuple[FolderSink, Path]:
     """A sink, and a folder for the log of reads."""
@@ -383,10 +299,8 @@ def test_a_failed_pass_goes_on_where_it_stopped(
     assert_same_bits(stats, whole(case))
 
 
-@on_most_schedulers
-def test_only_runs_that_are_not_kept_are_computed(
-    kept: tuple[FolderSink, Path], on: str
-) -> None:
+@on_each_scheduler
+def test_only_runs_that_are_not_kept_are_computed(kept: tuple[FolderSink, Path], on: str) -> None:
     sink, log = kept
     case = gaussian()
     source = LoggedSource(case.samples, log=log)
@@ -408,146 +322,3 @@ def test_a_failed_pass_may_be_tried_again_at_once(on: str, tmp_path: Path) -> No
     with pytest.raises(OSError, match="this row cannot be read"):
         run_job(job_of(case, broken), token="a")
     assert_same_bits(run_job(job_of(case, replace(broken, broken=-1)), token="a")[0], whole(case))
-
-
-# --- memory
-
-
-@dataclass(frozen=True)
-class UnreadSource:
-    """Samples of which only sizes may be asked."""
-
-    shape: tuple[int, int]
-    chunks: tuple[int, int]
-    dtype: np.dtype[Any] = np.dtype(np.float32)
-    resident: bool = False
-
-    def read(self, rows: slice, features: slice) -> Any:
-        raise AssertionError("a plan reads nothing")
-
-
-def unread_job(shape: tuple[int, int], chunks: tuple[int, int], n_units: int = 4) -> LinearJob:
-    reduction = UnitsReduction(np.zeros((n_units, shape[1])), samplewise=True)
-    return LinearJob([reduction], *shape, source=UnreadSource(shape, chunks))
-
-
-MEBIBYTE = 1 << 20
-
-
-def smallest_budget(error: MemoryBudgetError) -> int:
-    named = re.search(r"memory_budget='(\d+)MiB'", str(error))
-    assert named is not None
-    return int(named[1]) * MEBIBYTE
-
-
-@settings(max_examples=40)
-@given(
-    n=st.integers(1, 3_000_000),
-    d=st.integers(1, 5000),
-    chunks=st.tuples(st.integers(1, 100_000), st.integers(1, 5000)),
-    n_units=st.sampled_from([1, 100, 2500]),
-    threads=st.integers(1, 4),
-    fixed=st.booleans(),
-)
-def test_the_smallest_budget_named_is_the_smallest(
-    n: int, d: int, chunks: tuple[int, int], n_units: int, threads: int, fixed: bool
-) -> None:
-    job = unread_job((n, d), (min(chunks[0], n), min(chunks[1], d)), n_units)
-    arguments: Any = {"baseline": 77 * MEBIBYTE, "threads": threads, "fixed_threads": fixed}
-    with pytest.raises(MemoryBudgetError, match=r"\(77 MiB of it held") as caught:
-        plan_linear(job, budget=1, **arguments)
-    smallest = smallest_budget(caught.value)
-    plan = plan_linear(job, budget=smallest, **arguments)
-    assert plan.memory.peak <= smallest
-    with pytest.raises(MemoryBudgetError):
-        plan_linear(job, budget=smallest - MEBIBYTE, **arguments)
-
-
-def test_a_job_that_cannot_fit_is_refused_unread_and_the_named_budget_computes_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(run_module, "baseline_bytes", lambda: 50 * MEBIBYTE)
-    job = unread_job((10_000, 30), (1000, 30))
-    with set_options(memory_budget="60MiB"):
-        for refused in (run_job, plan_job, lambda j: lazy_pass(j, "a")):
-            with pytest.raises(MemoryBudgetError) as caught:
-                refused(job)
-    rng = np.random.default_rng(2)
-    samples = rng.standard_normal((10_000, 30)).astype(np.float32)
-    array = zarr.create_array(MemoryStore(), data=samples, chunks=(1000, 30))
-    reduction = UnitsReduction(rng.standard_normal((4, 30)), samplewise=True)
-    held, stored = (
-        LinearJob([reduction], 10_000, 30, source=source)
-        for source in (ArraySource(samples), ZarrSource(array))
-    )
-    with set_options(memory_budget=smallest_budget(caught.value)):
-        tight = run_job(stored)[0]
-    with set_options(memory_budget="4GiB"):
-        assert_same_bits(tight, run_job(held)[0])
-
-
-# --- reading
-
-
-class CountingStore(WrapperStore[MemoryStore]):
-    """Counts how often each chunk is fetched."""
-
-    def __init__(self, store: MemoryStore) -> None:
-        super().__init__(store)
-        self.fetched: Counter[str] = Counter()
-
-    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
-        if not key.endswith("zarr.json"):
-            self.fetched[key] += 1
-        return await super().get(key, prototype, byte_range)
-
-
-def counted(samples: NDArray[Any], chunks: tuple[int, int]) -> tuple[CountingStore, ZarrSource]:
-    store = CountingStore(MemoryStore())
-    array = zarr.create_array(store, data=samples, chunks=chunks)
-    store.fetched.clear()
-    return store, ZarrSource(array)
-
-
-@pytest.mark.parametrize("n_maps", [1, 2])
-@pytest.mark.parametrize("chunks", [(8, 5), (16, 2), (60, 1), (24, 5), (10, 3), (7, 5)])
-@pytest.mark.parametrize("on", ["serial", "threads"], indirect=True)
-def test_every_chunk_is_read_once(on: str, chunks: tuple[int, int], n_maps: int) -> None:
-    case = gaussian()
-    store, source = counted(case.samples, chunks)
-    maps = [units(gaussian(seed=seed).codes, f"map {seed}") for seed in range(n_maps)]
-    job = replace(job_of(case, source), reductions=maps)
-    plan = plan_job(job)
-    assert plan.bytes_read == plan.bytes_stored == case.samples.nbytes
-    assert plan.tasks == {8: 8, 16: 4}.get(chunks[0], 1)
-    run_job(job)
-    n_chunks = -(-60 // chunks[0]) * -(-5 // chunks[1])
-    assert store.fetched.total() == len(store.fetched) == n_chunks
-
-
-def wide_case(n: int = 64, d: int = 4096) -> Case:
-    """Samples so close to their codes that single precision leaves no unit open."""
-    rng = np.random.default_rng(3)
-    codes = 10 * rng.standard_normal((3, d))
-    samples = codes[rng.integers(0, 3, n)] + 0.1 * rng.standard_normal((n, d))
-    return Case("wide", samples.astype(np.float32), codes)
-
-
-def plan_by_features(job: LinearJob) -> LinearPlan:
-    """The plan for the largest budget that does not hold a task's rows whole."""
-    for budget in range(60 * MEBIBYTE, 20 * MEBIBYTE, -MEBIBYTE // 16):
-        plan = plan_linear(job, budget=budget, baseline=0, threads=1)
-        if plan.cut.order == "features":
-            return plan
-    raise AssertionError("no budget makes the plan walk by features")
-
-
-@pytest.mark.parametrize("chunks", [(64, 512), (32, 512), (16, 128)])
-def test_a_walk_by_features_reads_what_its_plan_says(chunks: tuple[int, int]) -> None:
-    case = wide_case()
-    store, source = counted(case.samples, chunks)
-    job = job_of(case, source)
-    plan = plan_by_features(job)
-    stats = cut_by_hand(job, plan.cut)[0]
-    assert store.fetched.total() * 4 * chunks[0] * chunks[1] == plan.bytes_read
-    assert_same_bits(stats, whole(case))

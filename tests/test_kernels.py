@@ -293,7 +293,8 @@ def test_scratch_gives_the_same_memory_again() -> None:
     larger = scratch.take("a", (5, 5), np.float64)
     assert not np.shares_memory(first, larger)
     single = scratch.take("a", (2, 2), np.float32)
-    assert (single.shape, single.dtype) == ((2, 2), np.float32)
+    assert single.shape == (2, 2)
+    assert single.dtype == np.float32
 
 
 def test_scratch_lends_memory_to_one_at_a_time() -> None:
@@ -309,9 +310,7 @@ def test_scratch_is_each_threads_own_and_pickles_empty() -> None:
     scratch = Scratch()
     mine = scratch.take("a", (2, 2), np.float64)
     others: list[NDArray[Any]] = []
-    thread = threading.Thread(
-        target=lambda: others.append(scratch.take("a", (2, 2), np.float64))
-    )
+    thread = threading.Thread(target=lambda: others.append(scratch.take("a", (2, 2), np.float64)))
     thread.start()
     thread.join()
     copy = pickle.loads(pickle.dumps(scratch))

@@ -131,9 +131,7 @@ def test_any_fan_in_gives_the_trees_total(tiles: dict[int, Partial], data: st.Da
 
 
 @given(tiles=tiles(), sort_above=st.sampled_from([0, 3]))
-def test_keyed_counts_may_be_sorted_at_any_time(
-    tiles: dict[int, Partial], sort_above: int
-) -> None:
+def test_keyed_counts_may_be_sorted_at_any_time(tiles: dict[int, Partial], sort_above: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts_module, "_SORT_ABOVE", sort_above)
         found = fold_nodes(FIELDS, runs(tiles, 2))
@@ -173,7 +171,8 @@ def test_a_fresh_partial_changes_nothing(seed: int) -> None:
 
 def test_a_fresh_partial_has_room_for_the_values_of_its_rows() -> None:
     fresh = fresh_partial({"a": Field("concat", "int32", (2,)), "b": Field("max", "int32")}, 3)
-    assert (fresh["a"].shape, fresh["a"].dtype) == ((3, 2), np.int32)
+    assert fresh["a"].shape == (3, 2)
+    assert fresh["a"].dtype == np.int32
     assert fresh["b"] == np.iinfo(np.int32).min
 
 

@@ -88,8 +88,8 @@ def test_squares_come_in_z_order_and_reach_the_diagonal() -> None:
         found = list(upper_squares(WHOLE, 4, size))
         cells = [(i, j) for i in range(size) for j in range(i, size)]
         assert sorted((s.row, s.column) for s in found) == cells
-        assert [s.index for s in found] == sorted(interleaved(*cell) for cell in cells)
-        assert all(s.index == interleaved(s.row, s.column) for s in found)
+        assert [s.number for s in found] == sorted(interleaved(*cell) for cell in cells)
+        assert all(s.number == interleaved(s.row, s.column) for s in found)
 
 
 @pytest.mark.parametrize("operations", [WHOLE_WALK, SQUARES, TILES])
@@ -310,7 +310,7 @@ def test_finished_tasks_are_not_walked_again(
     job, sink = job_of(samples(), reduction(SQUARES)), FolderSink(tmp_path)
     with set_options(scheduler=scheduler, workers=1):
         plan = plan_pair_job(job)
-        tasks = {task.index: task[1:] for task in plan.cut.tasks(job)}
+        tasks = {task.number: (task.row, task.column) for task in plan.cut.tasks(job)}
         Counted.calls, Counted.fail_at = [], 60
         with pytest.raises(ArithmeticError, match="this tile fails"):
             run_pairs(job, sink=sink, token="job")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from somscale.codebook.dataset import TrainedMap, as_map, codebook
+from somscale.codebook.dataset import CODEBOOK_NAMES, TrainedMap, as_map, codebook
 from somscale.codebook.minisom import from_minisom
 from somscale.codebook.project import project
 
-__all__ = ["TrainedMap", "as_map", "codebook", "from_minisom", "project"]
+__all__ = ["CODEBOOK_NAMES", "TrainedMap", "as_map", "codebook", "from_minisom", "project"]

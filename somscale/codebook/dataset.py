@@ -12,11 +12,14 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from somscale._version import __version__
-from somscale.engine.samples import Samples
+from somscale.engine.samples import Samples, refuse_names
 from somscale.errors import InputError
 from somscale.topology import Grid
 
 __all__ = ["TrainedMap", "as_map", "codebook"]
+
+CODEBOOK_NAMES = frozenset({"codes", "unit", "row", "col", "edge", "end", "other_unit", "axis"})
+"""Names of a codebook's own variables, dims and coordinates."""
 
 _GRID_ARRAYS = {
     "edges": ("edge", "end"),
@@ -60,6 +63,7 @@ def codebook(weights: Any, grid: Grid) -> xr.Dataset:
     if not isinstance(grid, Grid):
         raise InputError(f"the grid is a {type(grid).__name__}, not a Grid; make one with ss.Grid")
     values, feature_dim, coords, attributes = _weights(weights, grid)
+    refuse_names([feature_dim, *coords], CODEBOOK_NAMES, "weights")
     codes = xr.DataArray(
         values,
         dims=("unit", feature_dim),
@@ -140,16 +144,23 @@ class TrainedMap:
         Arrangement of the units.
     feature_coords : mapping
         Coordinates along the features.
+    feature_dim : str
+        Name of the features' dim.
+    known_as : str
+        Fingerprint of the map whose features were put in another order.
     """
 
     codes: NDArray[np.float64]
     grid: Grid
     feature_coords: dict[str, xr.Variable]
     feature_dim: str = "feature"
+    known_as: str = ""
 
     @property
     def fingerprint(self) -> str:
-        """A short text that tells this map from every other."""
+        """A short text that tells this map from every other, in any order of its features."""
+        if self.known_as:
+            return self.known_as
         digest = hashlib.sha256(np.ascontiguousarray(self.codes).tobytes())
         for name, value in sorted(self.grid.to_spec().items()):
             data = value.tobytes() if isinstance(value, np.ndarray) else str(value).encode()
@@ -185,14 +196,16 @@ class TrainedMap:
         place = {label: position for position, label in enumerate(ours.tolist())}
         labels = theirs.tolist()
         missing = [label for label in labels if label not in place]
-        if missing or len(place) != len(labels):
+        if missing or not len(place) == len(set(labels)) == len(labels):
             culprit = f"{missing[0]!r} is not among the map's" if missing else "some labels repeat"
             raise InputError(
                 f"the labels of {dim!r} differ between samples and map: {culprit}; select the same "
                 f"labels in both, or drop them with samples.drop_vars({dim!r}) to go by position"
             )
         order = [place[label] for label in labels]
-        return TrainedMap(self.codes[:, order], self.grid, {}, self.feature_dim)
+        return TrainedMap(
+            self.codes[:, order], self.grid, {}, self.feature_dim, known_as=self.fingerprint
+        )
 
 
 def as_map(som: Any) -> TrainedMap:

@@ -38,8 +38,7 @@ def from_minisom(trained: Any) -> xr.Dataset:
     Notes
     -----
     MiniSom's own topographic error counts the 8 surrounding units of a rectangular
-    map as neighbours, ``neighborhood="vertex"`` here.  On hexagonal maps it counts
-    two of the six neighbours only, since its rows lie one unit apart.
+    map as neighbours, ``neighborhood="vertex"`` here, and the six of a hexagonal one.
     """
     try:
         weights = np.asarray(trained.get_weights())

@@ -51,6 +51,7 @@ def project(samples: Any, som: Any) -> xr.Dataset:
         The pass does not fit the memory budget.
     """
     opened = open_samples(samples)
+    opened.refuse_names(PROJECTION_FIELDS)
     trained: TrainedMap = as_map(som).matched_to(opened)
     reduction = UnitsReduction(trained.codes, samplewise=True, names=opened.entry_names)
     job = LinearJob(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from somscale.engine.job import Cut, LinearJob
-from somscale.engine.memory import Memory, project
+from somscale.engine.memory import Memory, Workers, project
 from somscale.errors import MemoryBudgetError
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def plan_linear(
     threads: int,
     fixed_threads: bool = False,
     processes: int = 1,
+    workers: Workers = "here",
 ) -> LinearPlan:
     """Cut a job for a budget.
 
@@ -102,6 +103,8 @@ def plan_linear(
         Whether the number of threads is not ours to lower.
     processes : int
         Processes that compute, each with so many threads.
+    workers : {"here", "pool", "cluster"}
+        Where tasks run.
 
     Raises
     ------
@@ -112,7 +115,7 @@ def plan_linear(
     for count in range(threads, fewest - 1, -1):
         fitting = []
         for cut in _candidates(job, count * processes):
-            memory = project(job, cut, baseline=baseline, threads=count)
+            memory = project(job, cut, baseline=baseline, threads=count, workers=workers)
             if memory.peak <= budget:
                 fitting.append((bytes_read(job, cut), cut, memory))
         if fitting:
@@ -121,7 +124,8 @@ def plan_linear(
             cost, cut, memory = next(f for f in fitting if f[0] <= 1.05 * least)
             return LinearPlan(job, cut, memory, cost, _stored(job), budget)
     smallest = min(
-        project(job, cut, baseline=baseline, threads=fewest).peak for cut in _candidates(job, 1)
+        project(job, cut, baseline=baseline, threads=fewest, workers=workers).peak
+        for cut in _candidates(job, 1)
     )
     raise budget_error("the pass over", job, smallest, baseline=baseline, budget=budget)
 

@@ -15,9 +15,10 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from somscale.engine.cutting import LinearPlan
-from somscale.engine.job import Cut, LinearJob
+from somscale.engine.job import LinearJob
 from somscale.engine.recall import run_or_recall
 from somscale.engine.sink import Sink
+from somscale.engine.sources import ArraySource
 from somscale.engine.walk import RunResult
 from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Field, Partial
@@ -91,6 +92,7 @@ def build_graph(
     plan: LinearPlan,
     token: str,
     *,
+    pool: bool = False,
     job_node: Any = None,
     sink: Sink | None = None,
     sink_token: str = "",
@@ -103,6 +105,8 @@ def build_graph(
         The job and its cut.
     token : str
         Text for the keys: equal tokens must mean equal results.
+    pool : bool
+        Whether tasks run in a pool of processes that are sent every task anew.
     job_node : optional
         A future of the job where a cluster has it already.
     sink : Sink, optional
@@ -115,23 +119,23 @@ def build_graph(
     token = f"{token}-{cut.run_tiles}-{cut.fan_in}"
     label = label_of(job.reductions)
     if job_node is None:
-        job_node = delayed(_without_blocks(job), traverse=False, name=f"somscale-job-{token}")
-    nodes = [
-        Node(
-            number,
-            np.subtract(*reversed(cut.run_rows(job, number))).item(),
-            delayed(run_or_recall, pure=False)(
-                job_node,
-                cut,
-                number,
-                _blocks(job, cut, number),
-                sink,
-                sink_token,
-                dask_key_name=(f"read-{label}-{token}", number),
-            ),
+        carried = job if _rows_sent(job, pool) is None else replace(job, source=None)
+        job_node = delayed(
+            replace(carried, blocks=None), traverse=False, name=f"somscale-job-{token}"
         )
-        for number in range(plan.tasks)
-    ]
+    nodes = []
+    for number in range(plan.tasks):
+        start, stop = cut.run_rows(job, number)
+        run = delayed(run_or_recall, pure=False)(
+            job_node,
+            cut,
+            number,
+            _blocks(job, start, stop, pool),
+            sink,
+            sink_token,
+            dask_key_name=(f"read-{label}-{token}", number),
+        )
+        nodes.append(Node(number, stop - start, run))
     level = cut.run_tiles.bit_length() - 1
     return join_tasks(job.reductions, nodes, level=level, fan_in=cut.fan_in, token=token)
 
@@ -165,15 +169,22 @@ def join_tasks(
     return PassGraph(runs, total, _pieces(reductions, nodes, token))
 
 
-def _without_blocks(job: LinearJob) -> LinearJob:
-    return replace(job, blocks=None)
+def _rows_sent(job: LinearJob, pool: bool) -> AnyArray | None:
+    """Samples in memory of which a pool's tasks are sent their rows alone, not all of them."""
+    # a subclass reads in its own way, and goes with the job
+    if pool and job.sweeps and type(job.source) is ArraySource:
+        return job.source.values
+    return None
 
 
-def _blocks(job: LinearJob, cut: Cut, number: int) -> tuple[int, list[list[Delayed]]] | None:
-    """The blocks of a Dask array that a run needs, and the first one's first row."""
+def _blocks(job: LinearJob, start: int, stop: int, pool: bool) -> tuple[int, list[Any]] | None:
+    """The blocks of samples that a run is sent, and the first one's first row."""
+    held = _rows_sent(job, pool)
+    if held is not None:
+        return start, [[held[start:stop]]]
     if job.blocks is None or not job.sweeps:
         return None
-    return blocks_of_rows(job.blocks, *cut.run_rows(job, number))
+    return blocks_of_rows(job.blocks, start, stop)
 
 
 def blocks_of_rows(array: da.Array, start: int, stop: int) -> tuple[int, list[list[Delayed]]]:

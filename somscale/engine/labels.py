@@ -184,7 +184,7 @@ def _code_integers(values: AnyArray, name: str) -> Column:
     if values.dtype.kind == "b":
         return Column(values.view(np.uint8), 0, np.array([False, True]), name)
     low, high = _bounds(values)
-    if high - low < max(4 * len(values), _COMPACT):
+    if high - low < max(4 * len(values), _COMPACT) and high < 1 << 63:
         return Column(values, low, range(low, high + 1), name)
     return code_by_hash(values, name)
 

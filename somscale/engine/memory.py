@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from somscale.engine.job import Cut, LinearJob
 from somscale.engine.sources import Source
@@ -14,6 +15,7 @@ from somscale.options import get_options
 __all__ = [
     "TASK_OVERHEAD",
     "Memory",
+    "Workers",
     "baseline_bytes",
     "budget_bytes",
     "project",
@@ -22,17 +24,26 @@ __all__ = [
     "worker_count",
 ]
 
-TASK_OVERHEAD = 24 << 20
+TASK_OVERHEAD = 32 << 20
 """A thread's stack, allocator arena and interpreter objects, and BLAS's packing buffers."""
 _ZARR_CONCURRENCY = 10
 """Chunks that Zarr decodes at a time."""
 
+_LIBRARIES = {"somscale.kernels.loops": 128 << 20, "dask.array": 28 << 20, "zarr": 12 << 20}
+"""What a process holds more once a pass has loaded them (the loops with numba and its code)."""
+
+Workers: TypeAlias = Literal["here", "pool", "cluster"]
+"""Where tasks run: in this process, in a pool that is sent every task with all it
+needs, or on a cluster whose workers keep what they were sent.
+"""
+
 
 def baseline_bytes() -> int:
-    """Resident memory of this process now."""
+    """Resident memory of this process now, and of the libraries a pass has yet to load."""
     import psutil
 
-    return int(psutil.Process().memory_info().rss)
+    coming = sum(size for name, size in _LIBRARIES.items() if name not in sys.modules)
+    return int(psutil.Process().memory_info().rss) + coming
 
 
 def budget_bytes() -> int:
@@ -99,7 +110,9 @@ class Memory:
         return self.baseline + self.threads * self.task + kept
 
 
-def project(job: LinearJob, cut: Cut, *, baseline: int, threads: int) -> Memory:
+def project(
+    job: LinearJob, cut: Cut, *, baseline: int, threads: int, workers: Workers = "here"
+) -> Memory:
     """Project the peak memory of a job, cut in a given way."""
     run_rows = min(cut.run_tiles * job.tile_rows, job.n_rows)
     fields = [spec for r in job.reductions for spec in r.fields.values()]
@@ -108,7 +121,7 @@ def project(job: LinearJob, cut: Cut, *, baseline: int, threads: int) -> Memory:
     in_tree = math.log2(cut.run_tiles) + 3
     if cut.order == "features":
         in_tree = min(cut.run_tiles, job.n_tiles) + 2
-    held = whole * in_tree + 2 * a_row * run_rows + _values_bytes(job, cut, run_rows)
+    held = whole * in_tree + 2 * a_row * run_rows + _values_bytes(job, cut, run_rows, workers)
     live_rows = cut.piece_rows if cut.order == "rows" else run_rows
     for reduction in job.reductions:
         space = reduction.workspace
@@ -122,10 +135,18 @@ def project(job: LinearJob, cut: Cut, *, baseline: int, threads: int) -> Memory:
         threads=min(threads, runs),
         partials=whole * waiting_partials(runs, cut.fan_in, threads),
         results=2 * a_row * job.n_rows,
+        samples=_shipped_bytes(job) if workers == "cluster" else 0,
     )
 
 
-def _values_bytes(job: LinearJob, cut: Cut, run_rows: int) -> int:
+def _shipped_bytes(job: LinearJob) -> int:
+    """Samples in memory that every worker of a cluster is sent once."""
+    if job.source is None or not job.source.resident:
+        return 0
+    return job.n_rows * job.n_features * job.source.dtype.itemsize
+
+
+def _values_bytes(job: LinearJob, cut: Cut, run_rows: int, workers: Workers) -> int:
     """Bytes of the samples at hand, with what reading them takes besides."""
     if not job.sweeps:
         return 16 * min(cut.piece_rows, run_rows) * len(job.columns)
@@ -134,7 +155,9 @@ def _values_bytes(job: LinearJob, cut: Cut, run_rows: int) -> int:
         chunk_rows = max(job.blocks.chunks[0], default=1) if job.blocks is not None else 1
         return int((run_rows + 2 * chunk_rows) * job.n_features * itemsize)
     if job.source.resident:
-        return 0
+        # what arrives with a task is held once as bytes and once as an array
+        sent = run_rows * job.n_features * job.source.dtype.itemsize
+        return 2 * sent if workers == "pool" else 0
     width = job.n_features if cut.order == "rows" else min(cut.slab, job.n_features)
     return reading_bytes(job.source, run_rows, width)
 
@@ -143,7 +166,11 @@ def reading_bytes(source: Source, n_rows: int, n_features: int) -> int:
     """Bytes that reading some rows and features takes: the values, and chunks being decoded."""
     itemsize = source.dtype.itemsize
     rows, features = source.chunks
-    chunks = math.ceil(n_rows / rows) * math.ceil(n_features / features)
+    down = math.ceil(n_rows / rows)
+    if n_rows % rows and n_rows < source.shape[0]:
+        # these rows begin inside a chunk, and may end inside one more
+        down = math.ceil((n_rows - 1) / rows) + 1
+    chunks = down * math.ceil(n_features / features)
     decoding = 2 * rows * features * itemsize * min(chunks, _ZARR_CONCURRENCY)
     return n_rows * n_features * itemsize + decoding
 

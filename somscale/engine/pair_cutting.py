@@ -21,14 +21,14 @@ from somscale.engine.cutting import (
     fan_in_of,
     floor_power,
 )
-from somscale.engine.memory import Memory
+from somscale.engine.memory import Memory, Workers
 from somscale.engine.pair_job import PairCut, PairJob, Reading
-from somscale.engine.pair_memory import Workers, itemsize_of, project_pairs
+from somscale.engine.pair_memory import itemsize_of, project_pairs
 from somscale.reductions.base import Side
 
 __all__ = ["PairPlan", "plan_pairs"]
 
-_READ_BYTES = 1e9
+_READ_BYTES = 5e8
 """Bytes that one core decodes in a second, about; TASK_OPERATIONS are computed meanwhile."""
 _WORDS: dict[Reading, str] = {
     "memory": "in memory",

@@ -31,7 +31,7 @@ def build_pair_graph(
     plan: PairPlan,
     token: str,
     *,
-    pin: bool = False,
+    pool: bool = False,
     job_node: Any = None,
     sink: Sink | None = None,
     sink_token: str = "",
@@ -44,7 +44,7 @@ def build_pair_graph(
         The job and its cut.
     token : str
         Text for the keys: equal tokens must mean equal results.
-    pin : bool
+    pool : bool
         Whether tasks run in a pool of processes that are sent every task anew.
     job_node : optional
         A future of the job where a cluster has it already.
@@ -61,7 +61,7 @@ def build_pair_graph(
         job_node = delayed(carried, traverse=False, name=f"somscale-job-{keys}")
     held = None
     if cut.reading == "loaded":
-        held = delayed(_hold, pure=False)(job_node, token, pin, dask_key_name=f"samples-{keys}")
+        held = delayed(_hold, pure=False)(job_node, token, pool, dask_key_name=f"samples-{keys}")
     elif cut.reading == "sent":
         held = _Panels(plan, keys)
     name = f"pairs-{label_of(job.reductions)}-{keys}"
@@ -75,9 +75,9 @@ def build_pair_graph(
             held.of(task) if isinstance(held, _Panels) else held,
             sink,
             sink_token,
-            dask_key_name=(name, task.index),
+            dask_key_name=(name, task.number),
         )
-        nodes.append(Node(task.index, stop - start, walk))
+        nodes.append(Node(task.number, stop - start, walk))
     return join_tasks(job.reductions, nodes, level=cut.level(job), fan_in=cut.fan_in, token=keys)
 
 
@@ -119,9 +119,11 @@ def _panel(job: PairJob, start: int, stop: int, *, key: tuple[str, int]) -> Dela
         if job.source is None:
             raise ValueError("this job has no samples to send")
         values = job.source.read(slice(start, stop), features)
-        return delayed(values, traverse=False, name=key)
+        panel: Delayed = delayed(values, traverse=False, name=key)
+        return panel
     first_row, parts = blocks_of_rows(job.blocks, start, stop)
-    return delayed(_join, pure=False)(parts, first_row, start, stop, dask_key_name=key)
+    joined: Delayed = delayed(_join, pure=False)(parts, first_row, start, stop, dask_key_name=key)
+    return joined
 
 
 def _join(parts: Sequence[Sequence[AnyArray]], first_row: int, start: int, stop: int) -> AnyArray:

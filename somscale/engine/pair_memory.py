@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
-from somscale.engine.memory import TASK_OVERHEAD, Memory, reading_bytes, waiting_partials
+from somscale.engine.memory import (
+    TASK_OVERHEAD,
+    Memory,
+    Workers,
+    reading_bytes,
+    waiting_partials,
+)
 from somscale.engine.pair_job import PairCut, PairJob
 from somscale.reductions.base import Side
 
-__all__ = ["Workers", "project_pairs"]
-
-Workers: TypeAlias = Literal["here", "pool", "cluster"]
+__all__ = ["itemsize_of", "project_pairs"]
 
 _TILE_ARRAYS = 4
 """Arrays of one value a pair that a tile keeps at a time: distances, keys, masks, an order."""

@@ -34,5 +34,5 @@ def pairs_or_recall(
         reader = sent
     elif sent is not None:
         reader = PanelReader(sent)
-    key = f"{token}/{job.side.value}/{cut.run_tiles}/{task.index}"
+    key = f"{token}/{job.side.value}/{cut.run_tiles}/{task.number}"
     return recall_or_make(sink, key, lambda: walk_pairs(job, cut, task, reader))

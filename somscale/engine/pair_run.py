@@ -86,7 +86,7 @@ def _run_serial(
     return fold_alone(
         job.reductions,
         cut.level(job),
-        [task.index for task in tasks],
+        [task.number for task in tasks],
         lambda position: pairs_or_recall(job, cut, tasks[position], held, sink, token),
         "pairs",
     )
@@ -104,7 +104,7 @@ def _run_dask(
     graph = build_pair_graph(
         plan,
         keys,
-        pin=where.workers == "pool",
+        pool=where.workers == "pool",
         job_node=job_node,
         sink=sink,
         sink_token=token,
@@ -123,5 +123,5 @@ def lazy_pairs(job: PairJob, token: str) -> LazyPass:
 
     where = where_to_run()
     plan = _plan(job, where, lazy=True)
-    graph = build_pair_graph(plan, token, pin=where.workers == "pool")
+    graph = build_pair_graph(plan, token, pool=where.workers == "pool")
     return later(job.reductions, graph, token)

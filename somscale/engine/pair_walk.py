@@ -6,7 +6,7 @@ held and what is read again differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -79,45 +79,68 @@ def _walk_square(job: PairJob, cut: PairCut, task: Square, reader: Reader | None
     folds = [Fold(reduction.fields) for reduction in job.reductions]
     size = cut.panel_tiles
     across = (cut.run_tiles // size).bit_length() - 1
-    n_panels = -(-job.n_tiles // size)
     held: dict[int, list[Block]] = {}
-    for square in upper_squares(task, across, n_panels):
+    for square in upper_squares(task, across, -(-job.n_tiles // size)):
+        panels = (square.row, square.column)
         # drop what is not wanted again before reading more
-        held = {number: held[number] for number in square[1:] if number in held}
-        for number in square[1:]:
+        held = {number: held[number] for number in panels if number in held}
+        for number in panels:
             if number not in held:
                 held[number] = _read_panel(job, number * size, size, reader)
-        left, right = held[square.row], held[square.column]
-        for tile in upper_squares(square, size.bit_length() - 1, job.n_tiles):
-            block_i, block_j = left[tile.row % size], right[tile.column % size]
-            for fold, reduction in zip(folds, job.reductions, strict=True):
-                fold.add(0, tile.index, reduction.tile(block_i, block_j, Side.BOTH))
+        _fold_square(job, size, square, held, folds)
     return [_result(fold) for fold in folds]
+
+
+def _fold_square(
+    job: PairJob, size: int, square: Square, held: Mapping[int, list[Block]], folds: list[Fold]
+) -> None:
+    """Accumulate the tiles between two panels; nothing holds on to these afterwards."""
+    left, right = held[square.row], held[square.column]
+    for tile in upper_squares(square, size.bit_length() - 1, job.n_tiles):
+        block_i, block_j = left[tile.row % size], right[tile.column % size]
+        for fold, reduction in zip(folds, job.reductions, strict=True):
+            fold.add(0, tile.number, reduction.tile(block_i, block_j, Side.BOTH))
 
 
 def _walk_rows(job: PairJob, cut: PairCut, task: Square, reader: Reader | None) -> RunResult:
     first = task.row * cut.run_tiles
     kept = _read_panel(job, first, cut.run_tiles, reader)
-    inner = [[Fold(_inner_fields(r)) for _ in kept] for r in job.reductions]
-    nodes: list[list[Partial]] = [[] for _ in job.reductions]
+    rows = [_Row(job, tile, block) for tile, block in enumerate(kept, first)]
     for start in range(0, job.n_tiles, cut.panel_tiles):
-        others = _read_panel(job, start, cut.panel_tiles, reader)
-        last = start + len(others) == job.n_tiles
-        for place, block_i in enumerate(kept):
-            for number, reduction in enumerate(job.reductions):
-                fold = inner[number][place]
-                for tile, block_j in enumerate(others, start):
-                    # a reduction may know the diagonal by its one block
-                    other = block_i if tile == first + place else block_j
-                    fold.add(0, tile, reduction.tile(block_i, other, Side.ROWS))
-                if last:
-                    nodes[number].append(_result(fold))
-                    inner[number][place] = Fold({})
+        # the panel before is let go of as the next is read
+        _meet(job, rows, start, _read_panel(job, start, cut.panel_tiles, reader))
     folds = [Fold(reduction.fields) for reduction in job.reductions]
-    for fold, partials in zip(folds, nodes, strict=True):
-        for place, partial in enumerate(partials):
-            fold.add(0, first + place, partial)
+    for row in rows:
+        for fold, partial in zip(folds, row.total, strict=True):
+            fold.add(0, row.tile, partial)
     return [_result(fold) for fold in folds]
+
+
+class _Row:
+    """A kept tile, and what it has gathered over the tiles it has met."""
+
+    def __init__(self, job: PairJob, tile: int, block: Block) -> None:
+        self.tile = tile
+        self.block = block
+        self.folds = [Fold(_inner_fields(reduction)) for reduction in job.reductions]
+        self.total: RunResult = []
+
+    def finish(self) -> None:
+        """Keep the totals alone, which are smaller than the tree they come from."""
+        self.total = [_result(fold) for fold in self.folds]
+        self.folds = []
+
+
+def _meet(job: PairJob, rows: Sequence[_Row], start: int, others: Sequence[Block]) -> None:
+    """Let every kept tile meet the tiles of a panel."""
+    for row in rows:
+        for tile, block_j in enumerate(others, start):
+            # a reduction may know the diagonal by its one block
+            other = row.block if tile == row.tile else block_j
+            for fold, reduction in zip(row.folds, job.reductions, strict=True):
+                fold.add(0, tile, reduction.tile(row.block, other, Side.ROWS))
+        if start + len(others) == job.n_tiles:
+            row.finish()
 
 
 def _inner_fields(reduction: PairReduction) -> dict[str, Field]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from somscale.engine.samples import Samples
-from somscale.errors import SampleValueError
 from somscale.kernels.types import Float
+from somscale.reductions.faults import LARGEST_VALUE
 
 __all__ = ["read_some_rows"]
 
@@ -17,12 +17,9 @@ _BYTES = 64 << 20
 def read_some_rows(samples: Samples, at_least: int, rng: np.random.Generator) -> Float:
     """About `at_least` rows in aligned blocks, drawn without repetition, in row order.
 
-    Blocks rather than single rows, since a store gives whole chunks.
-
-    Raises
-    ------
-    SampleValueError
-        A value among them is not finite.
+    Blocks rather than single rows, since a store gives whole chunks.  Rows that no pass
+    would take are left out (the pass that follows names the first of all); where no
+    other is seen, one row of zeros stands for them.
     """
     n_rows, n_features = samples.shape
     n_blocks = -(-n_rows // _BLOCK_ROWS)
@@ -33,15 +30,9 @@ def read_some_rows(samples: Samples, at_least: int, rng: np.random.Generator) ->
     for block in chosen:
         start = int(block) * _BLOCK_ROWS
         values = _read(samples, start, min(start + _BLOCK_ROWS, n_rows))
-        faulty = np.argwhere(~np.isfinite(values))
-        if len(faulty):
-            row, feature = (int(n) for n in faulty[0])
-            where = samples.entry_names.describe(start + row, feature)
-            raise SampleValueError(
-                f"the samples hold {values[row, feature]} at {where}; drop or fill such samples first"
-            )
-        parts.append(values)
-    return np.concatenate(parts)
+        parts.append(values[(np.abs(values) <= LARGEST_VALUE).all(axis=1)])
+    rows = np.concatenate(parts)
+    return rows if len(rows) else np.zeros((1, n_features))
 
 
 def _read(samples: Samples, start: int, stop: int) -> Float:

@@ -10,17 +10,18 @@ import sys
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.cutting import LinearPlan, plan_linear
 from somscale.engine.job import LinearJob
-from somscale.engine.memory import baseline_bytes, budget_bytes, worker_count
+from somscale.engine.memory import Workers, baseline_bytes, budget_bytes, worker_count
 from somscale.engine.progress import progress_bar
 from somscale.engine.sink import Sink
 from somscale.engine.walk import RunResult
 from somscale.errors import InputError
 from somscale.options import get_options
+from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Partial
 from somscale.reductions.merge import Fold
 
@@ -71,7 +72,7 @@ class Where:
     baseline: int
     client: Any = None
     processes: int = 1
-    workers: Literal["here", "pool", "cluster"] = "here"
+    workers: Workers = "here"
 
     @property
     def fixed_threads(self) -> bool:
@@ -126,7 +127,10 @@ def _client() -> Any:
 
 def plan_job(job: LinearJob, *, lazy: bool = False) -> LinearPlan:
     """Plan a job for this machine, scheduler and budget; raises where nothing fits."""
-    where = where_to_run()
+    return _plan(job, where_to_run(), lazy=lazy)
+
+
+def _plan(job: LinearJob, where: Where, *, lazy: bool = False) -> LinearPlan:
     return plan_linear(
         job,
         budget=budget_bytes(),
@@ -134,6 +138,7 @@ def plan_job(job: LinearJob, *, lazy: bool = False) -> LinearPlan:
         threads=where.threads,
         fixed_threads=lazy or where.fixed_threads,
         processes=where.processes,
+        workers=where.workers,
     )
 
 
@@ -155,7 +160,7 @@ def run_job(job: LinearJob, *, sink: Sink | None = None, token: str | None = Non
         The finished statistics, one a reduction.
     """
     where = where_to_run()
-    plan = plan_job(job)
+    plan = _plan(job, where)
     token = token or uuid.uuid4().hex
     if where.alone(plan.tasks, job.operations) and job.blocks is None:
         totals = _run_serial(plan, sink, token)
@@ -219,7 +224,14 @@ def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None, token: str) -> 
         job_node = ship(where.client, plan.job)
     # fresh keys: a cluster would answer a second try with the failure of the first
     keys = uuid.uuid4().hex
-    graph = build_graph(plan, keys, job_node=job_node, sink=sink, sink_token=token)
+    graph = build_graph(
+        plan,
+        keys,
+        pool=where.workers == "pool",
+        job_node=job_node,
+        sink=sink,
+        sink_token=token,
+    )
     return compute_graph(graph, where, threads=plan.memory.threads, label="reading")
 
 
@@ -243,8 +255,9 @@ def lazy_pass(job: LinearJob, token: str) -> LazyPass:
     """The graph of a job; nothing is computed, yet a job that cannot fit is refused here."""
     from somscale.engine.graph import build_graph
 
-    plan = plan_job(job, lazy=True)
-    return later(job.reductions, build_graph(plan, token), token)
+    where = where_to_run()
+    graph = build_graph(_plan(job, where, lazy=True), token, pool=where.workers == "pool")
+    return later(job.reductions, graph, token)
 
 
 def later(reductions: Sequence[Any], graph: PassGraph, token: str) -> LazyPass:
@@ -260,7 +273,42 @@ def later(reductions: Sequence[Any], graph: PassGraph, token: str) -> LazyPass:
         )
         for number, reduction in enumerate(reductions)
     ]
-    return LazyPass(stats, graph.pieces)
+    return LazyPass(stats, _checked_pieces(reductions, graph, token))
+
+
+def _checked_pieces(
+    reductions: Sequence[Any], graph: PassGraph, token: str
+) -> dict[tuple[int, str], list[tuple[Delayed, int]]]:
+    """Values of samples, which a run gives out only where it found no faulty sample.
+
+    The whole pass is checked in finalize, but these go past it: to wait for it, all of
+    them would have to be held.
+    """
+    from dask.delayed import delayed
+
+    checked = dict(graph.pieces)
+    for (number, name), pieces in graph.pieces.items():
+        check = getattr(reductions[number], "check", None)
+        if check is None:
+            continue
+        node = delayed(check, traverse=False, name=f"check-{number}-{token}")
+        checked[number, name] = [
+            (
+                delayed(_if_sound, pure=False)(
+                    piece, run, number, node, dask_key_name=(f"sound-{piece.key[0]}", position)
+                ),
+                rows,
+            )
+            for position, ((piece, rows), run) in enumerate(zip(pieces, graph.runs, strict=True))
+        ]
+    return checked
+
+
+def _if_sound(
+    piece: AnyArray, run: RunResult, number: int, check: Callable[[Partial], None]
+) -> AnyArray:
+    check(run[number])
+    return piece
 
 
 def _finalize(reduction: Any, totals: RunResult, number: int) -> Any:

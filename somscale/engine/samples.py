@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import dask.array as da
     import zarr
 
-__all__ = ["Samples", "open_samples"]
+__all__ = ["Samples", "open_samples", "refuse_names"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,26 @@ class Samples:
         labels = self.feature_coords.get(self.feature_dim)
         features = None if labels is None else labels.to_numpy().tolist()
         return EntryNames(self.sample_dim, self.feature_dim, features)
+
+    def refuse_names(self, taken: Collection[str]) -> None:
+        """Refuse a sample dim, or a coordinate along it, that the result has another use for."""
+        refuse_names([self.sample_dim, *self.sample_coords], taken, "samples")
+
+
+def refuse_names(names: Iterable[str], taken: Collection[str], what: str) -> None:
+    """Refuse dims and coordinates whose names the result needs itself.
+
+    Raises
+    ------
+    InputError
+        One of the names is taken.
+    """
+    for name in names:
+        if name in taken:
+            raise InputError(
+                f"the {what} have a dim or coordinate {name!r}, and the result has another of that "
+                f"name; rename it, for example with {what}.rename({name}='my_{name}')"
+            )
 
 
 def open_samples(samples: Any, *, variable: str | None = None) -> Samples:
@@ -147,10 +167,9 @@ def _open_zarr(path: Path, variable: str | None) -> Samples:
     array = _only_variable(dataset, variable)
     opened = _open_array(array)
     stored = node[str(array.name)]
-    if isinstance(stored, zarr.Array) and _is_raw(array, stored):
-        transposed = array.dims[0] != opened.sample_dim
-        source: Source = ZarrSource(stored) if not transposed else XarraySource(array.T)
-        return _with_source(opened, source)
+    in_order = array.dims[0] == opened.sample_dim
+    if in_order and isinstance(stored, zarr.Array) and _is_raw(array, stored):
+        return replace(opened, source=ZarrSource(stored))
     return opened
 
 
@@ -202,20 +221,15 @@ def _open_array(array: xr.DataArray) -> Samples:
     if array.chunks is not None:
         return Samples(_check_dask(array.data), blocks=array.data, **facts)
     _check(array.shape, array.dtype)
-    chunks = array.encoding.get("chunks") or array.encoding.get("chunksizes") or (1, 1)
+    # by name: "chunks" would keep the order of the dims in the store, and these may be transposed
+    chunks = array.encoding.get("preferred_chunks", {})
     bare = array.drop_vars(list(array.coords))
-    source = XarraySource(bare, (int(chunks[0]), int(chunks[1])))
+    source = XarraySource(bare, (chunks.get(sample_dim, 1), chunks.get(feature_dim, 1)))
     return Samples((array.shape[0], array.shape[1]), source, **facts)
 
 
 def _along(array: xr.DataArray, dim: str) -> dict[str, xr.DataArray]:
     return {str(n): c.variable for n, c in array.coords.items() if c.dims == (dim,)}
-
-
-def _with_source(samples: Samples, source: Source) -> Samples:
-    from dataclasses import replace
-
-    return replace(samples, source=source)
 
 
 def _is_zarr(samples: Any) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -69,11 +68,10 @@ def _settings(where: Where, threads: int) -> dict[str, Any]:
     return {"scheduler": where.scheduler, "num_workers": threads}
 
 
-class _Counter(Callback):  # type: ignore[misc]
+class _Counter(Callback):
     """Count finished read tasks on the local schedulers."""
 
     def __init__(self, graph: PassGraph, bar: Any) -> None:
-        super().__init__()
         self._keys = {node.key for node in graph.runs}
         self._bar = bar
 
@@ -103,11 +101,7 @@ def _compute_on_cluster(
 def ship(client: Any, job: LinearJob | PairJob) -> Any:
     """Send what a job holds in memory to every worker once, unless it is small."""
     held = sum(column.values.nbytes for column in job.columns.values())
-    held += sum(
-        sys.getsizeof(0) + getattr(r, "codes", 0).nbytes
-        for r in job.reductions
-        if hasattr(r, "codes")
-    )
+    held += sum(getattr(getattr(r, "codes", None), "nbytes", 0) for r in job.reductions)
     source = job.source
     if source is not None and source.resident:
         held += source.shape[0] * source.shape[1] * source.dtype.itemsize

@@ -8,15 +8,16 @@ tree over the indices of tiles, however large the squares of the tasks are.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 __all__ = ["WHOLE", "Square", "upper_squares"]
 
 
-class Square(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Square:
     """A square of a grid, and its place in Z-order among the squares of its size."""
 
-    index: int
+    number: int
     row: int
     column: int
 
@@ -42,13 +43,14 @@ def upper_squares(square: Square, splits: int, size: int) -> Iterator[Square]:
     Square
         The smallest squares that reach the diagonal or lie above it, in Z-order.
     """
-    index, row, column = square
-    if row > column or column << splits >= size:
+    if square.row > square.column or square.column << splits >= size:
         return
     if splits == 0:
         yield square
         return
     for quadrant in range(4):
         down, right = divmod(quadrant, 2)
-        part = Square(4 * index + quadrant, 2 * row + down, 2 * column + right)
+        part = Square(
+            4 * square.number + quadrant, 2 * square.row + down, 2 * square.column + right
+        )
         yield from upper_squares(part, splits - 1, size)

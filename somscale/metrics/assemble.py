@@ -11,10 +11,11 @@ import xarray as xr
 
 from somscale._version import __version__
 from somscale.codebook import TrainedMap
+from somscale.engine.columns import Column
 from somscale.metrics.compute import Answer, Problem, Request
-from somscale.metrics.labelled import labelled
+from somscale.metrics.labelled import RESERVED_NAMES, labelled
 
-__all__ = ["assemble"]
+__all__ = ["assemble", "refuse_clashes"]
 
 Answers = Mapping[str, Mapping[str, Answer]]
 
@@ -40,6 +41,12 @@ def assemble(
     result = _along_candidates(problem, parts) if named else parts[0]
     result.attrs = _attributes(problem, requests)
     return result
+
+
+def refuse_clashes(problem: Problem, requests: Sequence[Request]) -> None:
+    """Refuse samples whose dim or coordinates have names that the result needs itself."""
+    if problem.samples is not None and any("sample" in r.spec.dims for r in requests):
+        problem.samples.refuse_names(RESERVED_NAMES | {r.label for r in requests})
 
 
 def _scalar_table(
@@ -103,8 +110,13 @@ def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Datas
     if sizes:
         facts = {"long_name": "units of the map", "units": "1"}
         joined["n_units"] = ("candidate", np.array(sizes), facts)
-        joined = joined.drop_vars(["row", "col"], errors="ignore") if len(set(sizes)) > 1 else joined
+        if len({_shape(c) for c in problem.candidates.values()}) > 1:
+            joined = joined.drop_vars(["row", "col"], errors="ignore")
     return joined
+
+
+def _shape(candidate: Any) -> Any:
+    return candidate.grid.shape if isinstance(candidate, TrainedMap) else None
 
 
 def _attributes(problem: Problem, requests: Sequence[Request]) -> dict[str, Any]:
@@ -124,6 +136,9 @@ def _attributes(problem: Problem, requests: Sequence[Request]) -> dict[str, Any]
         attributes["map_fingerprints"] = json.dumps(prints, sort_keys=True)
     if problem.labels is not None:
         attributes["labels_excluded"] = problem.labels.n_excluded
+    columns = {n: c.n_excluded for n, c in problem.candidates.items() if isinstance(c, Column)}
+    if columns:
+        attributes["clusters_excluded"] = json.dumps(columns, sort_keys=True)
     return attributes
 
 

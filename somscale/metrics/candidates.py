@@ -10,10 +10,20 @@ import xarray as xr
 from somscale.codebook import TrainedMap, as_map
 from somscale.engine.columns import Column
 from somscale.engine.labels import factorize
-from somscale.engine.samples import Samples
+from somscale.engine.samples import Samples, open_samples
 from somscale.errors import InputError
 
-__all__ = ["check_lengths", "open_clusters", "open_labels", "open_map"]
+__all__ = ["check_lengths", "open_clusters", "open_judged", "open_labels", "open_map"]
+
+
+def open_judged(samples: Any) -> Samples:
+    """Samples that a projection is judged on; a map in their place is refused."""
+    if isinstance(samples, xr.Dataset) and samples.attrs.get("somscale_kind") == "codebook":
+        raise InputError(
+            "the first argument is a map; the order is (samples, som), and the code vectors "
+            "themselves are som['codes']"
+        )
+    return open_samples(samples)
 
 
 def open_map(som: Any, samples: Samples) -> TrainedMap:

@@ -6,6 +6,7 @@ the same answer for the same work.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,11 @@ from somscale.engine.samples import Samples
 from somscale.engine.tokens import job_token
 from somscale.metrics.spec import MetricSpec
 from somscale.metrics.values import Value, note_of, number_of
-from somscale.reductions.contingency import ContingencyReduction
+from somscale.reductions.contingency import (
+    DENSE_CELLS,
+    LARGE_DENSE_CELLS,
+    ContingencyReduction,
+)
 from somscale.reductions.units import UnitsReduction
 
 __all__ = ["Answer", "Problem", "Request", "plan_problem", "solve"]
@@ -129,8 +134,8 @@ def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
     reductions: list[Any] = []
     for name, candidate in problem.candidates.items():
         if isinstance(candidate, Column):
-            columns[name] = candidate
-            seen, width = name, candidate.n_categories
+            seen, width = f"clusters:{name}", candidate.n_categories
+            columns[seen] = candidate
         else:
             seen, width = f"units:{name}", len(candidate.codes)
             names = problem.samples.entry_names if problem.samples is not None else None
@@ -138,9 +143,13 @@ def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
                 UnitsReduction(candidate.codes, name=seen, samplewise=samplewise, names=names)
             )
         if "table" in needs and problem.labels is not None:
-            height = problem.labels.n_categories
+            # a pass over labels alone has long tiles, which a large dense table suits
+            cells = LARGE_DENSE_CELLS if isinstance(candidate, Column) else DENSE_CELLS
+            shape = problem.labels.n_categories, width
             reductions.append(
-                ContingencyReduction("labels", seen, height, width, name=f"table:{name}")
+                ContingencyReduction(
+                    "labels", seen, *shape, name=f"table:{name}", dense_cells=cells
+                )
             )
     samples = problem.samples
     reads = samples is not None and any(isinstance(r, UnitsReduction) for r in reductions)
@@ -207,13 +216,23 @@ def _answer_later(
         len(request.parameters[dim]) if dim in names else problem.size(dim, candidate)
         for dim in spec.dims
     )
-    key = f"{request.label}-{candidate}-{token}"
+    key = f"{request.label}-{candidate}-{_question(request, bundle)}-{token}"
     value = call_later(_apply, request, *(bundle[n] for n in spec.needs), name=f"index-{key}")
     number = call_later(number_of, value, name=f"value-{key}")
     note = call_later(_note_array, value, name=f"note-{key}")
     return Answer(
         later_array(number, shape, spec.dtype), later_array(note, (), np.dtypes.StringDType())
     )
+
+
+def _question(request: Request, bundle: Mapping[str, Any]) -> str:
+    """What a formula depends on besides the pass: equal keys must mean equal values."""
+    given = sorted((n, np.asarray(v).tolist()) for n, v in request.parameters.items())
+    text = repr((request.spec.name, given))
+    if "grid" in request.spec.needs:
+        spec = sorted(bundle["grid"].to_spec().items())
+        text += repr([(n, v.tobytes() if isinstance(v, np.ndarray) else v) for n, v in spec])
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _note_array(value: Value) -> np.ndarray[Any, Any]:

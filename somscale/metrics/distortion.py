@@ -25,6 +25,8 @@ _VESANTO = (
 _BLOCK_VALUES = 1 << 18
 """Differences of codes, and weights, at hand at a time: 2 MiB, which stays in cache."""
 
+_SIGNED = {("kernel", "mexican_hat"): {"lower": -float("inf")}}
+
 
 def _check(parameters: Mapping[str, Any]) -> None:
     neighborhood_kernel(parameters["kernel"])(0.0, parameters["temperature"])
@@ -40,6 +42,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
     parameter="temperature",
     source=_HESKES,
     check=_check,
+    variants=_SIGNED,
 )
 def distortion(
     units: UnitStats, grid: Grid, *, temperature: Any = 1.0, kernel: str = "gaussian"
@@ -59,7 +62,8 @@ def distortion(
     Notes
     -----
     For the samples of unit u, Σ‖x − m_k‖² = E_u + 2 (m_u − m_k)·R_u + n_u ‖m_u − m_k‖²,
-    so every temperature comes from the same read of the samples.
+    so every temperature comes from the same read of the samples.  The weights of
+    "mexican_hat" are negative from δ = T on, and so may the distortion be.
     """
     return np.asarray(_unit_sums(units, grid, temperature, kernel).sum(axis=0) / units.n_samples)
 
@@ -74,6 +78,8 @@ def distortion(
     parameter="temperature",
     source=_HESKES,
     check=_check,
+    undefined="units without samples",
+    variants=_SIGNED,
 )
 def unit_distortion(
     units: UnitStats, grid: Grid, *, temperature: Any = 1.0, kernel: str = "gaussian"
@@ -105,6 +111,8 @@ def unit_distortion(
     parameter="temperature",
     source=_VESANTO,
     check=_check,
+    undefined="temperatures at which the weights around a unit with samples add up to zero",
+    variants=_SIGNED,
 )
 def distortion_parts(
     units: UnitStats, grid: Grid, *, temperature: Any = 1.0, kernel: str = "gaussian"

@@ -10,7 +10,13 @@ import xarray as xr
 from somscale.codebook import TrainedMap
 from somscale.metrics.compute import Answer, Problem, Request
 
-__all__ = ["coordinates", "labelled"]
+__all__ = ["RESERVED_NAMES", "coordinates", "labelled"]
+
+RESERVED_NAMES = frozenset(
+    {"candidate", "metric", "value", "note", "n_units", "unit", "row", "col", "part", "pair"}
+    | {"temperature", "direction", "lower", "upper", "long_name", "metric_units", "source"}
+)
+"""Names of a result's own dimensions, coordinates and variables."""
 
 _PARTS = ["within", "bias", "neighborhood"]
 _PAIRS = ["a", "b", "c", "d"]

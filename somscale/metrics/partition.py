@@ -105,7 +105,8 @@ def adjusted_rand_score(table: Contingency) -> Value:
         return undefined(_NO_PAIRS)
     if b == c == 0:
         return 1.0
-    return 2 * (a * d - b * c) / ((a + b) * (b + d) + (a + c) * (c + d))
+    # integers up to here; rounded as scikit-learn does it, to the same last digit
+    return 2.0 * (a * d - b * c) / ((a + b) * (b + d) + (a + c) * (c + d))
 
 
 @partition_index(

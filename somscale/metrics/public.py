@@ -45,9 +45,11 @@ def map_index(
     family: str = "map",
     cost: Cost = "linear",
     check: Callable[[Mapping[str, Any]], None] | None = None,
+    undefined: str = "",
+    variants: Mapping[tuple[str, Any], Mapping[str, Any]] | None = None,
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
     """Declare an index of samples and a map; see :class:`MetricSpec` for the facts."""
-    facts: dict[str, Any] = {**locals(), "subject": "map"}
+    facts: dict[str, Any] = {**locals(), "subject": "map", "variants": variants or {}}
     return lambda formula: _declare(formula, facts)
 
 
@@ -63,6 +65,7 @@ def partition_index(
     dims: tuple[str, ...] = (),
     dtype: str = "float64",
     family: str = "partition",
+    undefined: str = "",
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
     """Declare an index of two partitions, from their contingency table."""
     facts: dict[str, Any] = {
@@ -73,6 +76,7 @@ def partition_index(
         "sample_field": None,
         "cost": "linear",
         "check": None,
+        "variants": {},
     }
     return lambda formula: _declare(formula, facts)
 

@@ -11,6 +11,7 @@ from somscale.errors import InputError
 from somscale.kernels.types import Float
 from somscale.metrics.public import map_index
 from somscale.metrics.values import Value, undefined
+from somscale.reductions.base import TILE_ROWS
 from somscale.reductions.units import UnitStats
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
 
 _KOHONEN = "Kohonen 2001, Self-Organizing Maps, doi:10.1007/978-3-642-56927-2"
 _KINDS = ("mean", "squared", "rms")
+_SQUARED = {("kind", "squared"): {"units": "data^2"}}
 
 
 def _check_kind(parameters: Mapping[str, Any]) -> None:
@@ -38,6 +40,7 @@ def _check_kind(parameters: Mapping[str, Any]) -> None:
     units="data",
     source=_KOHONEN,
     check=_check_kind,
+    variants=_SQUARED,
 )
 def quantization_error(
     units: UnitStats, *, kind: Literal["mean", "squared", "rms"] = "mean"
@@ -64,6 +67,7 @@ def quantization_error(
     lower=-float("inf"),
     upper=1,
     source=_KOHONEN,
+    undefined="samples that are equal, up to rounding",
 )
 def explained_variance(units: UnitStats) -> Value:
     """Share of the samples' total scatter that the map's code vectors account for.
@@ -72,11 +76,12 @@ def explained_variance(units: UnitStats) -> Value:
     -----
     One minus the summed squared quantization errors over the summed squared
     distances to the samples' mean; negative where the map is worse than that mean.
-    Undefined when all samples are equal.
+    Undefined when all samples are equal, or differ by no more than rounding at their
+    distance from the map.
     """
     total = total_scatter(units)
     if total == 0:
-        return undefined("all samples are equal, so there is no variance to explain")
+        return undefined("all samples are equal, up to rounding: there is no variance to explain")
     return float(1 - units.squares.sum() / total)
 
 
@@ -92,9 +97,11 @@ def total_scatter(units: UnitStats) -> float:
     offsets = codes - mean
     moved = np.einsum("kd,kd->k", offsets, 2 * units.residuals + units.hits[:, None] * offsets)
     total = float((units.squares + moved).sum())
-    # what is left of equal samples is rounding of the codes' distance to them
-    rounding = float((units.squares + units.hits * np.einsum("kd,kd->k", offsets, offsets)).sum())
-    return 0.0 if total <= 8 * np.finfo(float).eps * rounding else total
+    # what is left of equal samples is rounding of the codes' distance to them: each sum has
+    # added the features of a sample, or the samples of a tile, one after the other
+    size = float((units.squares + units.hits * np.einsum("kd,kd->k", offsets, offsets)).sum())
+    rounding = (TILE_ROWS + units.n_features) * np.finfo(float).eps * size
+    return 0.0 if total <= rounding else total
 
 
 @map_index(
@@ -134,6 +141,8 @@ def dead_units(units: UnitStats) -> Value:
     dims=("unit",),
     source=_KOHONEN,
     check=_check_kind,
+    undefined="units without samples",
+    variants=_SQUARED,
 )
 def unit_quantization_error(
     units: UnitStats, *, kind: Literal["mean", "squared", "rms"] = "mean"

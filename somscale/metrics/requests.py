@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from somscale.errors import InputError
 from somscale.metrics.compute import Request
 from somscale.metrics.spec import MetricSpec
 
-__all__ = ["make_request"]
+__all__ = ["make_request", "share_values"]
 
 
 def make_request(label: str, spec: MetricSpec, given: Mapping[str, Any]) -> Request:
@@ -27,7 +28,26 @@ def make_request(label: str, spec: MetricSpec, given: Mapping[str, Any]) -> Requ
         parameters[spec.parameter] = _values(spec, parameters[spec.parameter])
     if spec.check is not None:
         spec.check(parameters)
-    return Request(label, spec, parameters)
+    return Request(label, spec.with_parameters(parameters), parameters)
+
+
+def share_values(requests: Iterable[Request]) -> list[Request]:
+    """The same requests, those with the same parameter all at every value that one asks for.
+
+    They lie along one dimension, where a value that was not computed would be nan.
+    """
+    wanted = list(requests)
+    union: dict[str, dict[float, None]] = {}
+    for request in wanted:
+        if (name := request.spec.parameter) is not None:
+            union.setdefault(name, {}).update(dict.fromkeys(request.parameters[name].tolist()))
+    values = {name: np.array(list(found)) for name, found in union.items()}
+    return [
+        replace(r, parameters={**r.parameters, r.spec.parameter: values[r.spec.parameter]})
+        if r.spec.parameter is not None
+        else r
+        for r in wanted
+    ]
 
 
 def _values(spec: MetricSpec, value: Any) -> np.ndarray[Any, Any]:
@@ -37,4 +57,6 @@ def _values(spec: MetricSpec, value: Any) -> np.ndarray[Any, Any]:
         raise InputError(f"{spec.parameter} of {spec.name} is no number: {value!r}") from None
     if values.ndim != 1 or not len(values):
         raise InputError(f"{spec.parameter} of {spec.name} is a number or a list, not {value!r}")
+    if len(np.unique(values)) < len(values):
+        raise InputError(f"{spec.parameter} of {spec.name} holds a value twice: {value!r}")
     return values

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 from somscale.codebook import TrainedMap
 from somscale.errors import InputError
 from somscale.metrics.compute import Problem, Request
-from somscale.metrics.requests import make_request
+from somscale.metrics.labelled import RESERVED_NAMES
+from somscale.metrics.requests import make_request, share_values
 from somscale.metrics.spec import MetricSpec, all_specs, find_spec
 
 __all__ = ["Metrics", "select"]
@@ -48,15 +49,17 @@ def select(
         raise InputError(f"no index is left to compute: {_why_none(problem)}")
     shared = dict(parameters or {})
     _check_shared(shared, [spec for _, spec, _ in affordable])
-    return [
+    return share_values(
         make_request(label, spec, {**{n: v for n, v in shared.items() if n in spec.defaults}, **own})
         for label, spec, own in affordable
-    ]
+    )
 
 
 def _wanted(metrics: Metrics, problem: Problem) -> list[tuple[str, MetricSpec, dict[str, Any]]]:
     if isinstance(metrics, Mapping):
         return [_variant(label, wish, problem) for label, wish in metrics.items()]
+    if not isinstance(metrics, str | Sequence):
+        raise InputError(f"metrics is a name, a list of names or a dict of variants, not {metrics!r}")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     chosen: dict[str, MetricSpec] = {}
     for name in names:
@@ -83,16 +86,25 @@ def _named(name: str, problem: Problem) -> list[MetricSpec]:
 
 
 def _variant(
-    label: str, wish: str | tuple[str, Mapping[str, Any]], problem: Problem
+    label: Any, wish: Any, problem: Problem
 ) -> tuple[str, MetricSpec, dict[str, Any]]:
-    if not label or "/" in str(label):
+    if not isinstance(label, str) or not label or "/" in label:
         raise InputError(f"a label is a text without '/', not {label!r}")
-    name, own = (wish, {}) if isinstance(wish, str) else (wish[0], dict(wish[1]))
-    (spec,) = [find_spec(name)]
+    if label in RESERVED_NAMES:
+        raise InputError(f"the label {label!r} is a name of the result's own; choose another")
+    name, own = (wish, {}) if isinstance(wish, str) else _pair(label, wish)
+    spec = find_spec(name)
     obstacle = _obstacle(spec, problem)
     if obstacle is not None:
         raise InputError(f"{name} does not apply: {obstacle}")
     return label, spec, own
+
+
+def _pair(label: str, wish: Any) -> tuple[str, dict[str, Any]]:
+    match wish:
+        case (str() as name, Mapping() as own):
+            return name, dict(own)
+    raise InputError(f"variant {label!r} is a name, or a pair (name, parameters), not {wish!r}")
 
 
 def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:

@@ -9,8 +9,13 @@ import numpy as np
 import xarray as xr
 
 from somscale.engine.columns import Column
-from somscale.engine.samples import open_samples
-from somscale.metrics.candidates import check_lengths, open_clusters, open_labels, open_map
+from somscale.metrics.candidates import (
+    check_lengths,
+    open_clusters,
+    open_judged,
+    open_labels,
+    open_map,
+)
 from somscale.metrics.compute import Problem, solve
 from somscale.metrics.labelled import labelled
 from somscale.metrics.requests import make_request
@@ -25,7 +30,7 @@ def compute_map_index(
     spec: MetricSpec, samples: Any, som: Any, given: Mapping[str, Any]
 ) -> xr.DataArray:
     """Compute an index of samples and a map."""
-    opened = open_samples(samples)
+    opened = open_judged(samples)
     problem = Problem({"map": open_map(som, opened)}, opened)
     return _compute(spec, problem, given)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from somscale.errors import InputError, UnknownMetricError
@@ -68,6 +68,10 @@ class MetricSpec:
         Type of the value.
     check : callable or None
         Refuses bad parameters before anything is read.
+    undefined : str
+        Where the value is nan; empty if nowhere.
+    variants : mapping of (str, value) to mapping
+        Facts that differ where a parameter has a value.
     """
 
     name: str
@@ -89,6 +93,8 @@ class MetricSpec:
     defaults: Mapping[str, Any]
     dtype: str
     check: Callable[[Mapping[str, Any]], None] | None
+    undefined: str
+    variants: Mapping[tuple[str, Any], Mapping[str, Any]]
 
     @property
     def scalar(self) -> bool:
@@ -102,13 +108,14 @@ class MetricSpec:
 
     def attributes(self, data_units: str | None) -> dict[str, str]:
         """Attributes of the variable that holds the value."""
-        return {
+        facts = {
             "long_name": self.long_name,
             "units": self.units_of(data_units),
             "direction": self.direction,
             "range": self.range,
             "source": self.source,
         }
+        return {**facts, "undefined": self.undefined} if self.undefined else facts
 
     def units_of(self, data_units: str | None) -> str:
         """The value's units, given the samples'."""
@@ -126,6 +133,14 @@ class MetricSpec:
             known = ", ".join(self.defaults) or "none"
             raise InputError(f"{self.name} has no parameter {unknown[0]!r}; its parameters: {known}")
         return {**self.defaults, **given}
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> MetricSpec:
+        """The index with the facts that hold for some parameters."""
+        spec = self
+        for (name, value), facts in self.variants.items():
+            if parameters[name] == value:
+                spec = replace(spec, **facts)
+        return spec
 
 
 def range_text(lower: float, upper: float) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
 
+from somscale.errors import InputError
 from somscale.kernels.types import Float
 from somscale.metrics.public import map_index
 from somscale.metrics.quantization import per_hit
@@ -16,6 +18,13 @@ from somscale.topology import Grid
 __all__ = ["topographic_error", "unit_topographic_error"]
 
 _KIVILUOTO = "Kiviluoto 1996, doi:10.1109/ICNN.1996.548907"
+_NEIGHBORHOODS = ("edge", "vertex")
+
+
+def _check_neighborhood(parameters: Mapping[str, Any]) -> None:
+    chosen = parameters["neighborhood"]
+    if chosen is not None and chosen not in _NEIGHBORHOODS:
+        raise InputError(f"neighborhood is one of {_NEIGHBORHOODS}, not {chosen!r}")
 
 
 @map_index(
@@ -25,6 +34,8 @@ _KIVILUOTO = "Kiviluoto 1996, doi:10.1109/ICNN.1996.548907"
     direction="lower",
     upper=1,
     source=_KIVILUOTO,
+    check=_check_neighborhood,
+    undefined="a map of one unit",
 )
 def topographic_error(
     units: UnitStats, grid: Grid, *, neighborhood: Literal["edge", "vertex"] | None = None
@@ -57,6 +68,8 @@ def topographic_error(
     upper=1,
     dims=("unit",),
     source=_KIVILUOTO,
+    check=_check_neighborhood,
+    undefined="units without samples, and a map of one unit",
 )
 def unit_topographic_error(
     units: UnitStats, grid: Grid, *, neighborhood: Literal["edge", "vertex"] | None = None

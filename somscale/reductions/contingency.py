@@ -18,10 +18,13 @@ from somscale.kernels.scratch import Scratch
 from somscale.kernels.types import AnyArray, Int
 from somscale.reductions.base import Field, Partial, Rows, Workspace
 
-__all__ = ["DENSE_CELLS", "Contingency", "ContingencyReduction"]
+__all__ = ["DENSE_CELLS", "LARGE_DENSE_CELLS", "Contingency", "ContingencyReduction"]
 
 DENSE_CELLS = 1 << 17
-"""Cells up to which the table is dense: a mebibyte, which adding up tiles does not feel."""
+"""Cells up to which the table is dense in any pass: beyond a mebibyte, adding up the tables
+of short tiles costs more than counting."""
+LARGE_DENSE_CELLS = 1 << 22
+"""The same for a pass that reads nothing but labels, whose tiles are long."""
 _BLOCK_ROWS = 1 << 16
 """Rows counted at a time: their keys stay in the processor's cache."""
 _TOO_MANY = 1 << 63
@@ -111,9 +114,9 @@ def _sums(groups: Int, counts: Int, n_groups: int) -> Int:
 
 def _check_entries(array: AnyArray) -> None:
     """Refuse entries that are no counts, the first one named."""
-    if array.dtype.kind not in "iufb":
+    if array.dtype.kind not in "iuf":
         raise InputError(f"a contingency table holds counts, not values of type {array.dtype}")
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         wrong = ~((array >= 0) & (array < _TOO_MANY) & (array % 1 == 0))
     if wrong.any():
         row, column = np.argwhere(wrong)[0]
@@ -137,25 +140,35 @@ class ContingencyReduction:
         Codes of either column are below this.
     name : str
         Key of the reduction within its pass.
+    dense_cells : int
+        Cells up to which the table is dense; larger ones are keyed by cell.  It changes
+        speed and memory, never a count.
     """
 
     tile_rows: int | None = None
     sweeps = 0
 
     def __init__(
-        self, rows: str, columns: str, n_rows: int, n_columns: int, *, name: str = "contingency"
+        self,
+        rows: str,
+        columns: str,
+        n_rows: int,
+        n_columns: int,
+        *,
+        name: str = "contingency",
+        dense_cells: int = DENSE_CELLS,
     ) -> None:
         self.name = name
         self.rows = rows
         self.columns = columns
         self.shape = (n_rows, n_columns)
         self.n_cells = n_rows * n_columns
-        self.dense = self.n_cells <= DENSE_CELLS
+        self.dense = self.n_cells <= dense_cells
         counts = Field("sum", "int64", (self.n_cells,)) if self.dense else Field("keyed", "int64")
         self.fields = {"counts": counts, "excluded": Field("sum", "int64")}
         # a sample takes as long as this many operations of a matrix product
         self.operations = 64.0 if self.dense else 1024.0
-        self.workspace = Workspace(row_bytes=8 if self.dense else 48)
+        self.workspace = Workspace(row_bytes=8 if self.dense else 96)
         self._scratch = Scratch()
 
     def begin(self, rows: Rows, partial: Partial) -> _State:

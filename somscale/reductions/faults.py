@@ -12,7 +12,7 @@ from somscale.errors import SampleValueError
 from somscale.kernels.types import AnyArray, Bool
 from somscale.reductions.base import Field, Partial, Rows
 
-__all__ = ["FAULT_FIELDS", "EntryNames", "Faults"]
+__all__ = ["FAULT_FIELDS", "LARGEST_VALUE", "EntryNames", "Faults"]
 
 _NONE = np.iinfo(np.int64).max
 _KINDS = {
@@ -20,7 +20,8 @@ _KINDS = {
     "faulty_infinite": "infinity",
     "faulty_large": "a value too large to square",
 }
-_LARGEST = np.sqrt(np.finfo(np.float64).max) / 4
+LARGEST_VALUE = np.sqrt(np.finfo(np.float64).max) / 4
+"""A value that is larger may overflow when a difference from it is squared."""
 
 FAULT_FIELDS = {
     "faulty_samples": Field("sum", "int64"),
@@ -83,7 +84,7 @@ class Faults:
         kinds = {
             "faulty_nan": np.isnan(block),
             "faulty_infinite": np.isinf(block),
-            "faulty_large": np.isfinite(block) & (np.abs(block) > _LARGEST),
+            "faulty_large": np.isfinite(block) & (np.abs(block) > LARGEST_VALUE),
         }
         for name, where in kinds.items():
             row, feature = np.nonzero(where)

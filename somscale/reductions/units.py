@@ -9,6 +9,7 @@ from the unit's own code, so nothing cancels on maps that fit well.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -115,6 +116,7 @@ class UnitsReduction:
     ) -> None:
         self.name = name
         self.names = names or EntryNames()
+        self.check = functools.partial(Faults.check, n_features=codes.shape[1], names=self.names)
         self.samplewise = samplewise
         self.codes = np.ascontiguousarray(codes, dtype=np.float64)
         n_units, n_features = self.codes.shape
@@ -185,7 +187,7 @@ class UnitsReduction:
 
     def finalize(self, total: Partial) -> UnitStats:
         """Finished statistics; a sample that is not finite raises here, the first one named."""
-        Faults.check(total, self.codes.shape[1], self.names)
+        self.check(total)
         keys, counts = sort_keyed(total["pairs"])
         n_units = len(self.codes)
         return UnitStats(
