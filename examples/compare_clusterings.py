@@ -12,7 +12,9 @@ iris = load_iris()
 species = iris.target_names[iris.target]  # labels may be texts
 samples = StandardScaler().fit_transform(iris.data)
 
-candidates = {f"k={k}": KMeans(k, n_init=10, random_state=0).fit_predict(samples) for k in (2, 3, 4)}
+candidates = {
+    f"k={k}": KMeans(k, n_init=10, random_state=0).fit_predict(samples) for k in (2, 3, 4)
+}
 candidates["dbscan"] = DBSCAN(eps=0.6).fit_predict(samples)  # -1 is noise
 
 q = ss.evaluate(None, candidates, labels=species, noise="ignore")

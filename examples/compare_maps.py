@@ -22,9 +22,5 @@ print(table.round(4).to_string(), "\n")
 
 # A finer map quantizes better and tends to fold more: keep what nothing else beats on both.
 error, folds = table["quantization_error"], table["topographic_error"]
-kept = [
-    name
-    for name in table.index
-    if not np.any((error < error[name]) & (folds <= folds[name]))
-]
+kept = [name for name in table.index if not np.any((error < error[name]) & (folds <= folds[name]))]
 print("not beaten on both:", ", ".join(kept))

@@ -131,7 +131,9 @@ def plan(
         No plan fits the budget; the smallest budget that works is named.
     """
     options = ("noise", "noise_label", "missing_labels")
-    given = {name.removesuffix("_labels"): parameters.pop(name) for name in options if name in parameters}
+    given = {
+        name.removesuffix("_labels"): parameters.pop(name) for name in options if name in parameters
+    }
     problem, _ = _problem(samples, projection, labels, given)
     requests = select(metrics, problem, cost=cost, parameters=parameters)
     refuse_clashes(problem, requests)
@@ -200,5 +202,3 @@ def _kind(candidate: Any) -> str:
         f"a candidate is a {type(candidate).__name__} of shape {'unknown' if shape is None else shape}: neither a map (make one "
         "with ss.codebook(weights, grid)) nor a clustering (one label a sample)"
     )
-
-

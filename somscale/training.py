@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import xarray as xr
 
+from somscale._types import Float
 from somscale.codebook import CODEBOOK_NAMES, codebook
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.job import LinearJob
@@ -15,7 +16,6 @@ from somscale.engine.peek import read_some_rows
 from somscale.engine.run import run_job
 from somscale.engine.samples import Samples, open_samples, refuse_names
 from somscale.errors import InputError
-from somscale.kernels.types import Float
 from somscale.reductions.units import UnitsReduction, UnitStats
 from somscale.topology import Grid, neighborhood_kernel
 
@@ -113,9 +113,7 @@ def train(
     return _result(opened, codes, grid, errors, temperatures, settings)
 
 
-def batch_update(
-    stats: UnitStats, grid: Grid, kernel: str, temperature: float
-) -> Float:
+def batch_update(stats: UnitStats, grid: Grid, kernel: str, temperature: float) -> Float:
     """Codes after one batch step, (K, D); a unit that no sample reaches keeps its code.
 
     Written about the codes' mean, so that large offsets of the data cost no digits.
@@ -164,9 +162,7 @@ def _first_codes(samples: Samples, grid: Grid, init: str, seed: int) -> Float:
     return _plane(rows, grid, rng)
 
 
-def _plane(
-    rows: Float, grid: Grid, rng: np.random.Generator
-) -> Float:
+def _plane(rows: Float, grid: Grid, rng: np.random.Generator) -> Float:
     """Codes on the plane of the first two principal components, the grid's longer side first."""
     mean = rows.mean(axis=0)
     _, spread, axes = np.linalg.svd(rows - mean, full_matrices=False)

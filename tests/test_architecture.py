@@ -20,11 +20,12 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "somscale"
 
 # Room (a module or a subpackage of somscale) -> the rooms that it may import, itself aside.
-FLOOR = {"_version", "errors", "options"}  # open to every room
+FLOOR = {"_types", "_version", "errors", "options"}  # open to every room
 PASSES = {"topology", "spaces", "reductions", "engine"}
 RESULTS = {"codebook", "store", "training", "metrics"}
 BELOW_EVALUATE = {"kernels"} | PASSES | RESULTS
 ALLOWED = {
+    "_types": set(),
     "_version": set(),
     "errors": set(),
     "options": {"errors"},
@@ -33,7 +34,7 @@ ALLOWED = {
     "spaces": FLOOR | {"kernels", "topology"},
     "reductions": FLOOR | {"kernels", "topology", "spaces"},
     "engine": FLOOR | {"reductions"},
-    "codebook": FLOOR | {"topology", "engine"},
+    "codebook": FLOOR | {"topology", "reductions", "engine"},
     "store": FLOOR | PASSES,
     "training": FLOOR | {"topology", "reductions", "engine", "codebook"},
     "metrics": FLOOR | {"topology", "reductions", "engine", "codebook"},

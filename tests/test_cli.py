@@ -75,9 +75,7 @@ def test_evaluate_writes_what_the_function_gives(folder: Path, tmp_path: Path) -
 
 
 def test_json_is_for_other_programs(folder: Path) -> None:
-    printed = succeed(
-        "evaluate", folder / "digits.zarr", "--map", folder / "small.zarr", "--json"
-    )
+    printed = succeed("evaluate", folder / "digits.zarr", "--map", folder / "small.zarr", "--json")
     document = json.loads(printed)
     names = document["coordinates"]["metric"]
     values = document["variables"]["value"]["values"]

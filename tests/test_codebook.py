@@ -80,11 +80,19 @@ def test_labelled_weights_keep_names_units_and_coordinates() -> None:
 @pytest.mark.parametrize(
     ("weights", "grid", "complaint"),
     [
-        (np.zeros((5, 2)), ss.Grid(2, 3), r"shape \(5, 2\); a grid of 6 units needs \(6, feature\)"),
+        (
+            np.zeros((5, 2)),
+            ss.Grid(2, 3),
+            r"shape \(5, 2\); a grid of 6 units needs \(6, feature\)",
+        ),
         (np.zeros((3, 2, 4)), ss.Grid(2, 3), r"shape \(3, 2, 4\).*\(2, 3, feature\)"),
         (np.zeros(6), ss.Grid(2, 3), r"shape \(6,\)"),
         (np.zeros((6, 0)), ss.Grid(2, 3), "no code vector"),
-        ([[1.0], [np.nan]], ss.Grid.chain(2), "nan at unit 1, feature 0; every code must be finite"),
+        (
+            [[1.0], [np.nan]],
+            ss.Grid.chain(2),
+            "nan at unit 1, feature 0; every code must be finite",
+        ),
         ([[1.0, np.inf]], ss.Grid.chain(1), "inf at unit 0, feature 1"),
         ([["a"], ["b"]], ss.Grid.chain(2), "not real numbers"),
         (np.zeros((2, 2), complex), ss.Grid.chain(2), "complex128, not real numbers"),

@@ -62,7 +62,7 @@ def cluster() -> Iterator[Client]:
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # the default port may be taken
             host="127.0.0.1",
         ) as local,
         Client(local) as client,

@@ -183,6 +183,19 @@ def test_same_bits_in_processes(
     assert not Counted.calls, "this process walked tiles itself"
 
 
+def test_a_pool_loads_samples_once_a_process(tmp_path: Path, pool: ProcessPoolExecutor) -> None:
+    for name in ("first", "second"):
+        log = tmp_path / name
+        job = PairJob([PairSums(TILES)], N, D, source=CountingSource(samples(), log))
+        with dask.config.set(pool=pool), set_options(scheduler="processes", workers=2):
+            assert plan_pair_job(job).reading == "loaded once per process"
+            run_pairs(job)
+        processes, rows = zip(*(line.split() for line in log.read_text().splitlines()), strict=True)
+        assert len(set(processes)) == len(processes) <= 2
+        assert set(rows) == {str(N)}
+    assert not CountingSource.bytes_read, "this process read samples"
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("reduction", [PairSums, RowSums])
 def test_same_bits_on_a_cluster(
@@ -260,6 +273,8 @@ def test_the_progress_bar_counts_tasks(monkeypatch: pytest.MonkeyPatch, client: 
 
 def assert_nothing_is_held() -> None:
     gc.collect()
+    assert CountingSource.last is not None
+    assert CountingSource.last() is None
     assert not resident._alive
     assert not resident._pinned
 
@@ -279,8 +294,7 @@ def test_samples_are_loaded_once_and_released(scheduler: str, fail_at: int | Non
             with pytest.raises(ArithmeticError) as failure:
                 run_pairs(job)
             assert failure.tb is not None
-            assert all(held._values is None for held in resident._alive.values())
-            del failure
+            assert_nothing_is_held()
     assert len(Counted.calls) >= 7
     assert sum(CountingSource.bytes_read) == samples().nbytes
     assert_nothing_is_held()
@@ -326,6 +340,21 @@ def test_finished_tasks_are_not_walked_again(
         Counted.calls = []
         assert_same_bits(run_pairs(job, sink=sink, token="job")[0], expected)
         assert not Counted.calls
+
+
+def test_lazy_walks_of_one_token_may_be_cut_in_two_ways() -> None:
+    job = job_of(samples(), RowSums(SQUARES))
+    pending, sizes = [], []
+    for workers in (8, 1):
+        with set_options(workers=workers):
+            pieces = lazy_pairs(job, "one-token").pieces[0, "sums"]
+        pending.append([piece for piece, _ in pieces])
+        sizes.append(len(pieces))
+    assert sizes[0] > sizes[1] > 1
+    with dask.config.set(scheduler="synchronous"):
+        for parts in dask.compute(*pending):
+            expected = reference(samples(), RowSums)["sums"]
+            np.testing.assert_array_equal(np.concatenate(parts), expected)
 
 
 def test_lazy_walks_compute_nothing_until_asked() -> None:

@@ -1,4 +1,4 @@
-"""The door for samples: whatever holds them, the same answer, each chunk read once, or a refusal."""
+"""The door for samples: the same answer whatever holds them, each chunk read once; refusals."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_packed_archives_are_decoded(tmp_path: Path) -> None:
     xr.testing.assert_identical(as_path, as_array)
     xr.testing.assert_identical(as_path, ss.evaluate(decoded.values, SOM))
     raw = xr.open_zarr(path, consolidated=False, chunks=None, mask_and_scale=False)["x"]
-    with pytest.raises(InputError, match="not decoded .add_offset .*mask_and_scale=True"):
+    with pytest.raises(InputError, match=r"not decoded .add_offset .*mask_and_scale=True"):
         ss.evaluate(raw, SOM)
 
 
@@ -272,8 +272,14 @@ def test_a_peek_passes_by_what_no_pass_would_take() -> None:
         (np.zeros((2, 2), complex), "complex128, not real numbers"),
         (np.array([["2001-01-01"]], "M8[D]"), "not real numbers"),
         (np.ma.masked_equal([[1.0, 2.0], [3.0, 4.0]], 3.0), r"masked, first at \(1, 0\)"),
-        (xr.DataArray(np.zeros((2, 3, 4)), dims=("time", "y", "x")), r"\('time', 'y', 'x'\).*stack"),
-        (xr.Dataset({"a": (("s", "f"), np.zeros((2, 2)))}).assign(b=lambda d: d["a"]), "2 variables"),
+        (
+            xr.DataArray(np.zeros((2, 3, 4)), dims=("time", "y", "x")),
+            r"\('time', 'y', 'x'\).*stack",
+        ),
+        (
+            xr.Dataset({"a": (("s", "f"), np.zeros((2, 2)))}).assign(b=lambda d: d["a"]),
+            "2 variables",
+        ),
         (xr.Dataset({"a": ("s", np.zeros(2))}), "0 variables of numbers with two dims"),
         (da.zeros(5), r"shape \(5,\)"),
         (da.zeros((5, 4))[da.zeros(5) == 0], "unknown length; call compute_chunk_sizes"),

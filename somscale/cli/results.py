@@ -17,7 +17,12 @@ from somscale.metrics.spec import range_text
 
 __all__ = ["as_text", "check_target", "show", "show_plan"]
 
-_ARROWS = {"higher": "higher is better", "lower": "lower is better", "zero": "0 is best", "none": ""}
+_ARROWS = {
+    "higher": "higher is better",
+    "lower": "lower is better",
+    "zero": "0 is best",
+    "none": "",
+}
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:

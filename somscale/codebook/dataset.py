@@ -16,12 +16,12 @@ from somscale.engine.samples import Samples, refuse_names
 from somscale.errors import InputError
 from somscale.topology import Grid
 
-__all__ = ["TrainedMap", "as_map", "codebook"]
+__all__ = ["CODEBOOK_NAMES", "GRID_ARRAYS", "TrainedMap", "codebook", "read_weights"]
 
 CODEBOOK_NAMES = frozenset({"codes", "unit", "row", "col", "edge", "end", "other_unit", "axis"})
 """Names of a codebook's own variables, dims and coordinates."""
 
-_GRID_ARRAYS = {
+GRID_ARRAYS = {
     "edges": ("edge", "end"),
     "distances": ("unit", "other_unit"),
     "positions": ("unit", "axis"),
@@ -62,7 +62,7 @@ def codebook(weights: Any, grid: Grid) -> xr.Dataset:
     """
     if not isinstance(grid, Grid):
         raise InputError(f"the grid is a {type(grid).__name__}, not a Grid; make one with ss.Grid")
-    values, feature_dim, coords, attributes = _weights(weights, grid)
+    values, feature_dim, coords, attributes = read_weights(weights, grid)
     refuse_names([feature_dim, *coords], CODEBOOK_NAMES, "weights")
     codes = xr.DataArray(
         values,
@@ -77,7 +77,7 @@ def codebook(weights: Any, grid: Grid) -> xr.Dataset:
     )
     result = codes.to_dataset()
     spec = grid.to_spec()
-    for name, dims in _GRID_ARRAYS.items():
+    for name, dims in GRID_ARRAYS.items():
         if name in spec:
             facts = {"long_name": f"{name} of the map's grid", "units": "1"}
             result[f"grid_{name}"] = (dims, spec.pop(name), facts)
@@ -96,7 +96,7 @@ def _places(grid: Grid) -> dict[str, Any]:
     return {n: ("unit", places[n], {"long_name": facts[n], "units": "1"}) for n in places}
 
 
-def _weights(
+def read_weights(
     weights: Any, grid: Grid
 ) -> tuple[NDArray[np.float64], str, dict[str, Any], dict[str, Any]]:
     feature_dim, coords, attributes = "feature", {}, {}
@@ -206,36 +206,3 @@ class TrainedMap:
         return TrainedMap(
             self.codes[:, order], self.grid, {}, self.feature_dim, known_as=self.fingerprint
         )
-
-
-def as_map(som: Any) -> TrainedMap:
-    """Read a map: a Dataset made by :func:`codebook`, or a trained MiniSom.
-
-    Raises
-    ------
-    InputError
-        It is something else, or its grid does not fit its codes.
-    """
-    if isinstance(som, TrainedMap):
-        return som
-    if type(som).__module__.split(".")[0] == "minisom":
-        from somscale.codebook.minisom import from_minisom
-
-        som = from_minisom(som)
-    if not isinstance(som, xr.Dataset) or "codes" not in som or "grid" not in som.attrs:
-        raise InputError(
-            f"the map is a {type(som).__name__}, not a codebook; make one with "
-            "ss.codebook(weights, grid), ss.train or ss.from_minisom"
-        )
-    codes = som["codes"]
-    if codes.ndim != 2 or codes.dims[0] != "unit":
-        raise InputError(f"the map's codes have dims {codes.dims}, not (unit, feature)")
-    spec = json.loads(som.attrs["grid"])
-    for name in _GRID_ARRAYS:
-        if f"grid_{name}" in som:
-            spec[name] = som[f"grid_{name}"].values
-    grid = Grid.from_spec(spec)
-    feature_dim = str(codes.dims[1])
-    values = _weights(codes, grid)[0]
-    coords = {str(n): c.variable for n, c in codes.coords.items() if c.dims == (feature_dim,)}
-    return TrainedMap(values, grid, coords, feature_dim)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from somscale.codebook.dataset import TrainedMap, as_map
+from somscale.codebook.dataset import TrainedMap
+from somscale.codebook.opening import as_map
 from somscale.engine.arrays import sample_array
 from somscale.engine.job import LinearJob
 from somscale.engine.run import lazy_pass, run_job
@@ -54,9 +55,7 @@ def project(samples: Any, som: Any) -> xr.Dataset:
     opened.refuse_names(PROJECTION_FIELDS)
     trained: TrainedMap = as_map(som).matched_to(opened)
     reduction = UnitsReduction(trained.codes, samplewise=True, names=opened.entry_names)
-    job = LinearJob(
-        [reduction], *opened.shape, source=opened.source, blocks=opened.blocks
-    )
+    job = LinearJob([reduction], *opened.shape, source=opened.source, blocks=opened.blocks)
     if opened.lazy:
         pending = lazy_pass(job, job_token(job))
         values = {

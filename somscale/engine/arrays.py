@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import dask.array as da
     from dask.delayed import Delayed
 
-__all__ = ["call_later", "later_array", "sample_array"]
+__all__ = ["call_later", "later_array", "sample_array", "stack_arrays"]
 
 
 def sample_array(pieces: Sequence[tuple[Delayed, int]], dtype: str) -> da.Array:
@@ -35,3 +35,11 @@ def call_later(function: Any, *arguments: Any, name: str, **settings: Any) -> De
 
     result: Delayed = delayed(function, pure=False)(*arguments, dask_key_name=name, **settings)
     return result
+
+
+def stack_arrays(values: Sequence[Any]) -> da.Array:
+    """Dask arrays of one shape, along a new first dimension."""
+    import dask.array as da
+
+    stacked: da.Array = da.stack(list(values))
+    return stacked

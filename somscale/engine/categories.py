@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from somscale._types import AnyArray, Int
 from somscale.engine.columns import Column, code_dtype
 from somscale.errors import InputError
-from somscale.kernels.types import AnyArray, Int
 
 __all__ = ["code_by_hash", "code_categorical"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from somscale.kernels.types import AnyArray, Int
+from somscale._types import AnyArray, Int
 
 __all__ = ["Column", "code_dtype"]
 

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from dask.delayed import Delayed, delayed
 
+from somscale._types import AnyArray
 from somscale.engine.cutting import LinearPlan
 from somscale.engine.job import LinearJob
 from somscale.engine.recall import run_or_recall
 from somscale.engine.sink import Sink
 from somscale.engine.sources import ArraySource
 from somscale.engine.walk import RunResult
-from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Field, Partial
 from somscale.reductions.merge import fold_nodes
 

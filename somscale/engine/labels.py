@@ -12,10 +12,10 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from somscale._types import AnyArray, Bool, Int
 from somscale.engine.categories import code_by_hash, code_categorical
 from somscale.engine.columns import Column, code_dtype
 from somscale.errors import InputError
-from somscale.kernels.types import AnyArray, Bool, Int
 
 __all__ = ["Missing", "Noise", "factorize"]
 

@@ -190,7 +190,7 @@ def bytes_read(job: PairJob, cut: PairCut, processes: int) -> int:
         # a panel is read with each of the others, and once for itself
         return cut.runs(job) * panels
     # inside a task the column changes at every step in Z-order, the row at every other
-    return math.ceil(0.75 * (math.ceil(job.n_tiles / cut.panel_tiles) + 1) * panels)
+    return math.ceil(0.75 * math.ceil(job.n_tiles / cut.panel_tiles) * panels)
 
 
 def _chunked_bytes(job: PairJob, tiles: int) -> int:

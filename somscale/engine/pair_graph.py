@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from dask.delayed import Delayed, delayed
 
+from somscale._types import AnyArray
 from somscale.engine.graph import Node, PassGraph, blocks_of_rows, join_tasks, label_of
 from somscale.engine.pair_cutting import PairPlan
 from somscale.engine.pair_job import PairJob
@@ -21,7 +22,6 @@ from somscale.engine.resident import Resident, resident
 from somscale.engine.sink import Sink
 from somscale.engine.sources import BlocksSource
 from somscale.engine.zorder import Square
-from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Side
 
 __all__ = ["build_pair_graph"]

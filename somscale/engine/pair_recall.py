@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from somscale._types import AnyArray
 from somscale.engine.pair_job import PairCut, PairJob
 from somscale.engine.pair_walk import PanelReader, Reader, walk_pairs
 from somscale.engine.recall import recall_or_make
@@ -12,7 +13,6 @@ from somscale.engine.resident import Resident
 from somscale.engine.sink import Sink
 from somscale.engine.walk import RunResult
 from somscale.engine.zorder import Square
-from somscale.kernels.types import AnyArray
 
 __all__ = ["Sent", "pairs_or_recall"]
 

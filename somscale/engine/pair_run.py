@@ -6,6 +6,7 @@ The sibling of :mod:`somscale.engine.run`; here too all ways give the same bits.
 from __future__ import annotations
 
 import uuid
+from traceback import clear_frames
 from typing import Any
 
 from somscale.engine.memory import budget_bytes
@@ -68,8 +69,11 @@ def run_pairs(job: PairJob, *, sink: Sink | None = None, token: str | None = Non
         run = _run_serial
     try:
         totals = run(plan, where, keys, sink, token or keys)
+    except BaseException as failure:
+        # a notebook keeps the last traceback, whose frames would keep all samples
+        clear_frames(failure.__traceback__)
+        raise
     finally:
-        # also after an error, whose traceback would hold the samples
         release(keys)
     return [r.finalize(total) for r, total in zip(job.reductions, totals, strict=True)]
 

@@ -45,11 +45,12 @@ class Plan:
         return sum(p.bytes_read for p in self.passes)
 
     def __repr__(self) -> str:
-        lines = [
-            f"<somscale.Plan: {len(self.indices)} indices, {len(self.candidates)} "
-            f"candidate{'s' * (len(self.candidates) > 1)}, {len(self.passes)} pass"
-            f"{'es' * (len(self.passes) > 1)}>"
+        counts = [
+            _count(self.indices, "index", "indices"),
+            _count(self.candidates, "candidate", "candidates"),
+            _count(self.passes, "pass", "passes"),
         ]
+        lines = [f"<somscale.Plan: {', '.join(counts)}>"]
         for number, planned in enumerate(self.passes, 1):
             lines.append(f"pass {number}: {_reductions(planned)}")
             lines += [f"  {name:<12} {text}" for name, text in _rows(planned)]
@@ -57,11 +58,16 @@ class Plan:
 
     def _repr_html_(self) -> str:
         heads = "".join(
-            f"<h4>Pass {number}: {html.escape(_reductions(planned))}</h4><table>{_table(planned)}</table>"
+            f"<h4>Pass {number}: {html.escape(_reductions(planned))}</h4>"
+            f"<table>{_table(planned)}</table>"
             for number, planned in enumerate(self.passes, 1)
         )
         indices = html.escape(", ".join(self.indices))
         return f"<div><strong>somscale plan</strong><p>{indices}</p>{heads}</div>"
+
+
+def _count(things: Sequence[object], one: str, several: str) -> str:
+    return f"{len(things)} {one if len(things) == 1 else several}"
 
 
 def _table(planned: LinearPlan) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from somscale._types import AnyArray
 from somscale.engine.job import Cut, LinearJob
 from somscale.engine.sink import Sink
 from somscale.engine.sources import BlocksSource
 from somscale.engine.walk import RunResult, walk_run
-from somscale.kernels.types import AnyArray
 
 __all__ = ["recall_or_make", "run_or_recall"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 import weakref
 
+from somscale._types import AnyArray
 from somscale.engine.sources import Source
-from somscale.kernels.types import AnyArray
 
 __all__ = ["Resident", "release", "resident"]
 

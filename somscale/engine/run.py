@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from somscale._types import AnyArray
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.cutting import LinearPlan, plan_linear
 from somscale.engine.job import LinearJob
@@ -21,7 +22,6 @@ from somscale.engine.sink import Sink
 from somscale.engine.walk import RunResult
 from somscale.errors import InputError
 from somscale.options import get_options
-from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Partial
 from somscale.reductions.merge import Fold
 

@@ -132,7 +132,9 @@ def _open(samples: Any, variable: str | None) -> Samples:
         mapped = MemmapSource.of(samples)
         if mapped is not None:
             return Samples(mapped.shape, mapped)
-    values = np.ma.asarray(samples) if isinstance(samples, np.ma.MaskedArray) else np.asarray(samples)
+    values = (
+        np.ma.asarray(samples) if isinstance(samples, np.ma.MaskedArray) else np.asarray(samples)
+    )
     if np.ma.is_masked(values):
         where = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
         raise InputError(f"the samples are masked, first at {where}; drop or fill masked entries")
@@ -186,7 +188,9 @@ def _only_variable(dataset: xr.Dataset, variable: str | None) -> xr.DataArray:
         if variable not in dataset.data_vars:
             raise InputError(f"there is no variable {variable!r}, only {list(dataset.data_vars)}")
         return dataset[variable]
-    fitting = [name for name, a in dataset.data_vars.items() if a.ndim == 2 and a.dtype.kind in "iuf"]
+    fitting = [
+        name for name, a in dataset.data_vars.items() if a.ndim == 2 and a.dtype.kind in "iuf"
+    ]
     if len(fitting) == 1:
         return dataset[fitting[0]]
     dims = {str(name): array.dims for name, array in dataset.data_vars.items()}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
-from somscale.kernels.types import AnyArray
+from somscale._types import AnyArray
 
 if TYPE_CHECKING:
     import xarray as xr

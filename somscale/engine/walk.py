@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from somscale._types import AnyArray
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.job import Cut, LinearJob
-from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Partial, Rows, fresh_partial
 from somscale.reductions.merge import Fold
 

@@ -15,9 +15,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from somscale._types import AnyArray, Bool, Float, Int, as_floats
 from somscale.kernels.distances import pair_squares
 from somscale.kernels.scratch import Scratch
-from somscale.kernels.types import AnyArray, Bool, Float, Int, as_floats
 
 __all__ = ["FILTER_WIDTH", "BestTwo", "CodeFilter", "Undecided"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from somscale.kernels.types import Int
+from somscale._types import Int
 
 __all__ = ["as_keyed", "count_dense", "count_keyed", "merge_keyed", "sort_keyed"]
 

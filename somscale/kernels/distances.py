@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from somscale.kernels.types import AnyArray, Float, Int
+from somscale._types import AnyArray, Float, Int
 
 __all__ = ["add_squares", "pair_squares", "squares_to"]
 

@@ -6,7 +6,7 @@ rows in two portions gives the same bits as taking them in one.
 
 from __future__ import annotations
 
-from somscale.kernels.types import AnyArray, Float, Int, as_floats
+from somscale._types import AnyArray, Float, Int, as_floats
 
 __all__ = ["add_residuals", "add_units"]
 

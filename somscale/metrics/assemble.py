@@ -11,6 +11,7 @@ import xarray as xr
 
 from somscale._version import __version__
 from somscale.codebook import TrainedMap
+from somscale.engine.arrays import stack_arrays
 from somscale.engine.columns import Column
 from somscale.metrics.compute import Answer, Problem, Request
 from somscale.metrics.labelled import RESERVED_NAMES, labelled
@@ -79,7 +80,11 @@ def _scalar_table(
     }
     for name, values in facts.items():
         kind = float if name in ("lower", "upper") else object
-        coords[name] = ("metric", np.array(values, dtype=kind), {"long_name": texts[name], "units": "1"})
+        coords[name] = (
+            "metric",
+            np.array(values, dtype=kind),
+            {"long_name": texts[name], "units": "1"},
+        )
     described = {"long_name": "value of each index", "units": "see metric_units"}
     remarks = {"long_name": "why a value is undefined", "units": "1"}
     return xr.Dataset(
@@ -91,15 +96,16 @@ def _stack(values: Sequence[Any]) -> Any:
     if all(isinstance(v, np.ndarray | str) for v in values):
         kind = object if isinstance(values[0], str) else float
         return np.array([v.item() if isinstance(v, np.ndarray) else v for v in values], kind)
-    import dask.array as da
-
-    return da.stack(list(values))
+    return stack_arrays(values)
 
 
 def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Dataset:
     names = list(problem.candidates)
     index = xr.DataArray(
-        np.array(names, dtype=object), dims="candidate", name="candidate", attrs={"long_name": "candidate"}
+        np.array(names, dtype=object),
+        dims="candidate",
+        name="candidate",
+        attrs={"long_name": "candidate"},
     )
     # a map of fewer units than another is padded with nan; n_units says where it ends
     joined = xr.concat(

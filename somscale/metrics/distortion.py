@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from somscale.kernels.types import Float, Int
+from somscale._types import Float, Int
 from somscale.metrics.public import map_index
 from somscale.metrics.quantization import per_hit
 from somscale.metrics.values import Value

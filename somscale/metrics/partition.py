@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from somscale.kernels.types import Int
+from somscale._types import Int
 from somscale.metrics.public import partition_index
 from somscale.metrics.values import Value, undefined
 from somscale.reductions.contingency import Contingency

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from somscale._types import Float
 from somscale.errors import InputError
-from somscale.kernels.types import Float
 from somscale.metrics.public import map_index
 from somscale.metrics.values import Value, undefined
 from somscale.reductions.base import TILE_ROWS

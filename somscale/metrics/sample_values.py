@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from somscale.kernels.types import Float, Int
+from somscale._types import Float, Int
 from somscale.metrics.public import map_index
 from somscale.metrics.values import Value
 from somscale.reductions.units import UnitStats

@@ -14,9 +14,7 @@ from somscale.metrics.spec import MetricSpec, all_specs, find_spec
 
 __all__ = ["Metrics", "select"]
 
-Metrics: TypeAlias = (
-    str | Sequence[str] | Mapping[str, str | tuple[str, Mapping[str, Any]]]
-)
+Metrics: TypeAlias = str | Sequence[str] | Mapping[str, str | tuple[str, Mapping[str, Any]]]
 
 _COSTS = ("linear", "pairs", "ranks")
 
@@ -50,7 +48,9 @@ def select(
     shared = dict(parameters or {})
     _check_shared(shared, [spec for _, spec, _ in affordable])
     return share_values(
-        make_request(label, spec, {**{n: v for n, v in shared.items() if n in spec.defaults}, **own})
+        make_request(
+            label, spec, {**{n: v for n, v in shared.items() if n in spec.defaults}, **own}
+        )
         for label, spec, own in affordable
     )
 
@@ -59,7 +59,9 @@ def _wanted(metrics: Metrics, problem: Problem) -> list[tuple[str, MetricSpec, d
     if isinstance(metrics, Mapping):
         return [_variant(label, wish, problem) for label, wish in metrics.items()]
     if not isinstance(metrics, str | Sequence):
-        raise InputError(f"metrics is a name, a list of names or a dict of variants, not {metrics!r}")
+        raise InputError(
+            f"metrics is a name, a list of names or a dict of variants, not {metrics!r}"
+        )
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     chosen: dict[str, MetricSpec] = {}
     for name in names:
@@ -76,7 +78,9 @@ def _named(name: str, problem: Problem) -> list[MetricSpec]:
         members = [s for s in all_specs() if name in ("all", s.family)]
         fitting = [s for s in members if _obstacle(s, problem) is None]
         if not fitting and name != "all":
-            raise InputError(f"the family {name!r} does not apply: {_obstacle(members[0], problem)}")
+            raise InputError(
+                f"the family {name!r} does not apply: {_obstacle(members[0], problem)}"
+            )
         return fitting
     spec = find_spec(name)
     obstacle = _obstacle(spec, problem)
@@ -85,9 +89,7 @@ def _named(name: str, problem: Problem) -> list[MetricSpec]:
     return [spec]
 
 
-def _variant(
-    label: Any, wish: Any, problem: Problem
-) -> tuple[str, MetricSpec, dict[str, Any]]:
+def _variant(label: Any, wish: Any, problem: Problem) -> tuple[str, MetricSpec, dict[str, Any]]:
     if not isinstance(label, str) or not label or "/" in label:
         raise InputError(f"a label is a text without '/', not {label!r}")
     if label in RESERVED_NAMES:

@@ -58,5 +58,3 @@ def _compute(spec: MetricSpec, problem: Problem, given: Mapping[str, Any]) -> xr
     if np.ndim(given.get(parameter, spec.defaults[parameter])) == 0:
         array = array.squeeze(parameter)
     return array
-
-

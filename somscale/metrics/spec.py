@@ -131,7 +131,9 @@ class MetricSpec:
         unknown = [name for name in given if name not in self.defaults]
         if unknown:
             known = ", ".join(self.defaults) or "none"
-            raise InputError(f"{self.name} has no parameter {unknown[0]!r}; its parameters: {known}")
+            raise InputError(
+                f"{self.name} has no parameter {unknown[0]!r}; its parameters: {known}"
+            )
         return {**self.defaults, **given}
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> MetricSpec:

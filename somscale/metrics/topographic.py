@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from somscale._types import Float
 from somscale.errors import InputError
-from somscale.kernels.types import Float
 from somscale.metrics.public import map_index
 from somscale.metrics.quantization import per_hit
 from somscale.metrics.values import Value, undefined
@@ -96,4 +96,3 @@ def _errors(units: UnitStats, grid: Grid, neighborhood: Literal["edge", "vertex"
     errors = np.zeros(units.n_units)
     np.add.at(errors, units.first[apart], units.counts[apart])
     return errors
-

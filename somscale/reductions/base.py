@@ -22,7 +22,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from somscale.kernels.types import AnyArray
+from somscale._types import AnyArray
 
 __all__ = [
     "TILE_ROWS",

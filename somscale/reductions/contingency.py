@@ -12,10 +12,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from somscale._types import AnyArray, Int
 from somscale.errors import InputError
 from somscale.kernels.counts import count_dense, count_keyed, merge_keyed, sort_keyed
 from somscale.kernels.scratch import Scratch
-from somscale.kernels.types import AnyArray, Int
 from somscale.reductions.base import Field, Partial, Rows, Workspace
 
 __all__ = ["DENSE_CELLS", "LARGE_DENSE_CELLS", "Contingency", "ContingencyReduction"]

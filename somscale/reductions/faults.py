@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from somscale._types import AnyArray, Bool
 from somscale.errors import SampleValueError
-from somscale.kernels.types import AnyArray, Bool
 from somscale.reductions.base import Field, Partial, Rows
 
 __all__ = ["FAULT_FIELDS", "LARGEST_VALUE", "EntryNames", "Faults"]

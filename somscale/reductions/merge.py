@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from somscale._types import AnyArray
 from somscale.kernels.counts import merge_keyed
-from somscale.kernels.types import AnyArray
 from somscale.reductions.base import Field, Partial
 
 __all__ = ["Fold", "fold_nodes", "merge_partials"]

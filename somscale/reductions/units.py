@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from somscale._types import AnyArray, Float, Int
 from somscale.kernels.best_two import FILTER_WIDTH, BestTwo, CodeFilter, Undecided
-from somscale.kernels.residuals import add_residuals, add_units
 from somscale.kernels.counts import as_keyed, merge_keyed, sort_keyed
-from somscale.kernels.types import AnyArray, Float, Int
+from somscale.kernels.residuals import add_residuals, add_units
 from somscale.reductions.base import TILE_ROWS, Field, Partial, Rows, Workspace
 from somscale.reductions.faults import FAULT_FIELDS, EntryNames, Faults
 

@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping
 __all__ = ["compare"]
 
 
-def compare(contestants: Mapping[str, Callable[[], object]], *, repeats: int = 5) -> dict[str, float]:
+def compare(
+    contestants: Mapping[str, Callable[[], object]], *, repeats: int = 5
+) -> dict[str, float]:
     """Median seconds of every contestant, run in turn after one warm-up each."""
     for run in contestants.values():
         run()

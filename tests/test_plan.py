@@ -1,0 +1,169 @@
+"""Plans: what an evaluation would read and hold, said without reading a sample."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+from zarr.storage import MemoryStore, WrapperStore
+
+import somscale as ss
+from somscale.engine import run as run_module
+from somscale.engine.planview import Plan
+from somscale.errors import MemoryBudgetError
+
+MEBIBYTE = 1 << 20
+N, D = 40_000, 30
+VALUES = np.random.default_rng(0).standard_normal((N, D)).astype(np.float32)
+SOM = ss.codebook(VALUES[:12], ss.Grid(3, 4))
+CANDIDATES = {name: SOM for name in "abc"}
+
+
+class Unreadable(WrapperStore[MemoryStore]):
+    """A store of which only the metadata may be read."""
+
+    async def get(self, key: str, prototype: Any, byte_range: Any = None) -> Any:
+        if not key.endswith("zarr.json"):
+            raise AssertionError(f"{key} was read")
+        return await super().get(key, prototype, byte_range)
+
+
+def unreadable_zarr(shape: tuple[int, int] = (N, D), chunks: tuple[int, int] = (1000, D)) -> Any:
+    store = Unreadable(MemoryStore())
+    return zarr.create_array(store, shape=shape, chunks=chunks, dtype="float32")
+
+
+def unreadable_dask() -> da.Array:
+    def fail(block: Any) -> Any:
+        raise AssertionError("a block was computed")
+
+    return da.zeros((N, D), chunks=(1000, D), dtype=np.float32).map_blocks(fail, dtype=np.float32)
+
+
+def refuse_to_compute(*_: Any, **__: Any) -> Any:
+    raise AssertionError("something was computed")
+
+
+@pytest.mark.parametrize("make", [unreadable_zarr, unreadable_dask])
+@pytest.mark.parametrize("projection", [SOM, CANDIDATES, {"only": SOM}])
+def test_a_plan_reads_nothing(make: Any, projection: Any) -> None:
+    with dask.config.set(scheduler=refuse_to_compute):
+        plan = ss.plan(make(), projection, labels=np.arange(N) % 7, temperature=[1, 2])
+        assert "<somscale.Plan" in repr(plan)
+    assert plan.bytes_read == N * D * 4
+    assert plan.tasks >= 1
+
+
+def test_a_plan_of_a_hundred_million_samples() -> None:
+    plan = ss.plan(
+        unreadable_zarr((10**8, 3), (1 << 20, 3)), ss.codebook(np.eye(3), ss.Grid.chain(3))
+    )
+    assert plan.bytes_read == 12 * 10**8
+    assert plan.tasks > 10
+    assert "100,000,000 × 3 features" in repr(plan)
+
+
+def test_the_numbers_agree() -> None:
+    array = unreadable_zarr()
+    with ss.set_options(memory_budget="4GiB", scheduler="threads", workers=2):
+        one, three = ss.plan(array, SOM), ss.plan(array, CANDIDATES)
+        hits = ss.plan(array, SOM, metrics="hits")
+    assert one.bytes_read == three.bytes_read == hits.bytes_read == N * D * 4
+    assert one.peak_memory < three.peak_memory < 4 << 30
+    # a map that keeps values of all samples holds them to the end
+    assert one.peak_memory - hits.peak_memory >= N * 16
+    for plan in (one, three, hits):
+        (walk,) = plan.passes
+        memory = walk.memory
+        kept = memory.partials + memory.results + memory.samples
+        assert plan.peak_memory == memory.baseline + memory.threads * memory.task + kept
+        rows = walk.cut.run_tiles * walk.job.tile_rows
+        assert plan.tasks == walk.tasks == -(-N // rows)
+        assert walk.job.operations == 2 * N * D * 12 * len(plan.candidates)
+    assert list(three.candidates) == ["a", "b", "c"]
+    assert list(hits.indices) == ["hits"]
+
+
+def test_a_plan_of_labels_alone_reads_the_labels() -> None:
+    labels = np.arange(N, dtype=np.int32) % 7
+    plan = ss.plan(None, labels % 3, labels=labels)
+    assert plan.bytes_read == 2 * N * 4
+    assert list(plan.candidates) == ["projection"]
+    assert ss.plan(VALUES, labels % 3, labels=labels, noise="ignore").bytes_read == 2 * N * 4
+
+
+def test_a_plan_as_text() -> None:
+    with ss.set_options(memory_budget="4GiB", scheduler="threads", workers=2):
+        plan = ss.plan(unreadable_zarr(), CANDIDATES, metrics=["hits", "distortion"])
+    lines = repr(plan).splitlines()
+    assert lines[0] == "<somscale.Plan: 2 indices, 3 candidates, 1 pass>"
+    assert lines[1] == "pass 1: units:a, units:b, units:c"
+    text = {line.split()[0]: line.split(maxsplit=1)[1] for line in lines[2:]}
+    assert text["samples"] == "40,000 × 30 features"
+    assert text["order"] == "rows"
+    assert text["reads"] == "5 MiB (each chunk once)"
+    assert text["tasks"].startswith(f"{plan.tasks} of up to ")
+    assert text["work"] == "8.64e+07 operations"
+    assert "budget 4096 MiB" in text["memory"]
+    one = repr(ss.plan(unreadable_zarr(), SOM, metrics="hits"))
+    assert one.startswith("<somscale.Plan: 1 index, 1 candidate, 1 pass>")
+
+
+def test_a_plan_as_html_escapes_the_users_names() -> None:
+    plan = ss.plan(unreadable_zarr(), {"<b>map": SOM}, metrics={"<i>&hits": "hits"})
+    shown = plan._repr_html_()
+    assert "<b>" not in shown
+    assert "<i>" not in shown
+    assert "units:&lt;b&gt;map" in shown
+    assert "&lt;i&gt;&amp;hits" in shown
+    assert shown.count("<tr>") == shown.count("</tr>") == 6
+    assert shown.startswith("<div>")
+    assert shown.endswith("</div>")
+
+
+def test_a_plan_of_several_passes_adds_them_up() -> None:
+    (walk,) = ss.plan(VALUES, SOM).passes
+    plan = Plan([walk, walk], ["hits"], ["a"])
+    assert (plan.tasks, plan.bytes_read) == (2 * walk.tasks, 2 * walk.bytes_read)
+    assert plan.peak_memory == walk.memory.peak
+    assert "1 candidate, 2 passes" in repr(plan)
+    assert "pass 2: units:projection" in repr(plan)
+
+
+# --- budgets
+
+
+@pytest.fixture
+def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that holds the same at every moment."""
+    monkeypatch.setattr(run_module, "baseline_bytes", lambda: 50 * MEBIBYTE)
+
+
+@pytest.mark.usefixtures("_steady")
+@pytest.mark.parametrize("form", ["zarr", "dask", "numpy"])
+def test_a_budget_too_small_is_refused_and_the_named_one_works(form: str) -> None:
+    samples: Any = {
+        "zarr": zarr.create_array(MemoryStore(), data=VALUES, chunks=(1000, D)),
+        "dask": da.from_array(VALUES, chunks=(1000, D)),
+        "numpy": VALUES,
+    }[form]
+    with ss.set_options(memory_budget="51MiB"):
+        for ask in (ss.plan, ss.evaluate):
+            with pytest.raises(MemoryBudgetError, match="and the budget is 51 MiB") as caught:
+                ask(samples, CANDIDATES)
+    named = re.search(r"set memory_budget='(\d+MiB)' or more", str(caught.value))
+    assert named is not None
+    with ss.set_options(memory_budget=named[1]):
+        plan = ss.plan(samples, CANDIDATES)
+        assert plan.peak_memory <= int(named[1].removesuffix("MiB")) * MEBIBYTE
+        tight = ss.evaluate(samples, CANDIDATES).compute()
+    xr.testing.assert_identical(tight, ss.evaluate(VALUES, CANDIDATES))
+    just_less = int(named[1].removesuffix("MiB")) * MEBIBYTE - MEBIBYTE
+    with ss.set_options(memory_budget=just_less), pytest.raises(MemoryBudgetError):
+        ss.plan(samples, CANDIDATES)
