@@ -199,6 +199,6 @@ def _kind(candidate: Any) -> str:
     if shape is not None and len(shape) == 1:
         return "clusters"
     raise InputError(
-        f"a candidate is a {type(candidate).__name__} of shape {'unknown' if shape is None else shape}: neither a map (make one "
-        "with ss.codebook(weights, grid)) nor a clustering (one label a sample)"
+        f"a candidate is a {type(candidate).__name__} of shape {shape or 'unknown'}: neither a map "
+        "(make one with ss.codebook(weights, grid)) nor a clustering (one label a sample)"
     )

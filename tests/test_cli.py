@@ -1,4 +1,4 @@
-"""The command line: from files to files, the same numbers as the functions, errors in a sentence."""
+"""The command line: files to files, the functions' numbers, errors in a sentence."""
 
 from __future__ import annotations
 

@@ -99,6 +99,7 @@ def _places(grid: Grid) -> dict[str, Any]:
 def read_weights(
     weights: Any, grid: Grid
 ) -> tuple[NDArray[np.float64], str, dict[str, Any], dict[str, Any]]:
+    """Checked code vectors (K, D), their feature dim, its coordinates and their attributes."""
     feature_dim, coords, attributes = "feature", {}, {}
     if isinstance(weights, xr.DataArray):
         feature_dim = str(weights.dims[-1])
@@ -168,7 +169,7 @@ class TrainedMap:
         return digest.hexdigest()[:16]
 
     def matched_to(self, samples: Samples) -> TrainedMap:
-        """This map with its features in the samples' order.
+        """The same map with its features in the samples' order.
 
         Raises
         ------

@@ -195,8 +195,8 @@ def _only_variable(dataset: xr.Dataset, variable: str | None) -> xr.DataArray:
         return dataset[fitting[0]]
     dims = {str(name): array.dims for name, array in dataset.data_vars.items()}
     raise InputError(
-        f"the Dataset holds {len(fitting)} variables of numbers with two dims, not one; choose one, "
-        f"dataset['name'], from {dims}"
+        f"the Dataset holds {len(fitting)} variables of numbers with two dims, not one; "
+        f"choose one, dataset['name'], from {dims}"
     )
 
 

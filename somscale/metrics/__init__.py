@@ -1,4 +1,4 @@
-"""Indices, each by its own function: ``(samples, som)`` or ``(labels, clusters)``, then keywords."""
+"""Indices, each by its own function of ``(samples, som)`` or ``(labels, clusters)``."""
 
 from __future__ import annotations
 

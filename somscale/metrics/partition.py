@@ -37,7 +37,8 @@ _INT64 = 1 << 63
 
 @partition_index(
     long_name="pair counts",
-    definition="pairs of samples: a same class and cluster, b same cluster only, c same class only, d neither",
+    definition="pairs of samples of a: same class and cluster, b: same cluster only, "
+    "c: same class only, d: neither",
     direction="none",
     upper=float("inf"),
     units="pairs",
@@ -160,7 +161,8 @@ def fowlkes_mallows_score(table: Contingency) -> Value:
     long_name="purity",
     definition="share of samples that are of their cluster's most frequent class",
     direction="higher",
-    source="Manning, Raghavan & Schütze 2008, Introduction to Information Retrieval, ISBN 978-0-521-86571-5",
+    source="Manning, Raghavan & Schütze 2008, Introduction to Information Retrieval, "
+    "ISBN 978-0-521-86571-5",
 )
 def purity(table: Contingency) -> Value:
     """Share of samples that are of their cluster's most frequent class.
