@@ -2,8 +2,9 @@
 
 Threaded tasks times threaded BLAS is many times slower than either.  The
 limit belongs to the process, so the first task in sets it and the last one
-out restores what was there.  It is set by short-lived threads: threadpoolctl
-lets only one living thread control OpenBLAS, and ignores all others.
+out restores what was there.  threadpoolctl lets only one living thread control
+OpenBLAS, and ignores all others: the limit is set by short-lived threads, which
+take control from whoever has it and leave it to whoever wants it next.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _leave() -> None:
         _holders -= 1
         if _holders == 0:
             limiter, _limiter = _limiter, None
-            _in_own_thread(limiter.restore_original_limits)
+            _in_own_thread(lambda: _restore(limiter))
 
 
 def _limit() -> Any:
@@ -59,7 +60,22 @@ def _limit() -> Any:
         from threadpoolctl import ThreadpoolController
 
         _controller = ThreadpoolController()
+    _take_control(_controller)
     return _controller.limit(limits=1, user_api="blas")
+
+
+def _restore(limiter: Any) -> None:
+    if _controller is not None:
+        _take_control(_controller)
+    limiter.restore_original_limits()
+
+
+def _take_control(controller: ThreadpoolController) -> None:
+    for library in controller.select(user_api="blas").lib_controllers:
+        # threadpoolctl before 3.6 lets every thread set the limit
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
 
 
 def _in_own_thread(call: Any) -> Any:

@@ -66,7 +66,7 @@ def _walk_rows(job: LinearJob, cut: Cut, run: int) -> RunResult:
         partials = [fresh_partial(r.fields, bottom - top) for r in job.reductions]
         for first in range(top, bottom, cut.piece_rows):
             last = min(first + cut.piece_rows, bottom)
-            piece = _begin(job, partials, first, last, top)
+            piece = _begin(job, partials, Rows(first, last, first - top))
 
             def read(features: slice, first: int = first, last: int = last) -> AnyArray:
                 if values is None:
@@ -87,7 +87,7 @@ def _walk_features(job: LinearJob, cut: Cut, run: int) -> RunResult:
     pieces = []
     for _, top, bottom in _tiles(job, start, stop):
         partials = [fresh_partial(r.fields, bottom - top) for r in job.reductions]
-        pieces.append(_begin(job, partials, top, bottom, top))
+        pieces.append(_begin(job, partials, Rows(top, bottom, rereads=True)))
     _sweep(job, cut, pieces, lambda features: source.read(slice(start, stop), features))
     folds = [Fold(r.fields) for r in job.reductions]
     for (tile, _, _), piece in zip(_tiles(job, start, stop), pieces, strict=True):
@@ -102,9 +102,8 @@ def _tiles(job: LinearJob, start: int, stop: int) -> Iterator[tuple[int, int, in
         yield top // job.tile_rows, top, min(top + job.tile_rows, stop)
 
 
-def _begin(job: LinearJob, partials: Sequence[Partial], first: int, last: int, top: int) -> _Piece:
-    columns = {name: column.read(first, last) for name, column in job.columns.items()}
-    rows = Rows(first, last, first - top, columns)
+def _begin(job: LinearJob, partials: Sequence[Partial], rows: Rows) -> _Piece:
+    rows.columns = {n: column.read(rows.start, rows.stop) for n, column in job.columns.items()}
     states = [r.begin(rows, p) for r, p in zip(job.reductions, partials, strict=True)]
     return _Piece(rows, partials, states)
 

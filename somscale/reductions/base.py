@@ -113,6 +113,9 @@ class Rows:
         Label codes of these rows, -1 where a sample takes no part.
     published : dict of str to (n,) integer arrays
         What earlier reductions of the same pass say of these rows.
+    rereads : bool
+        Whether every sweep reads the features anew, so that few sweeps count for
+        more than little arithmetic.
     """
 
     start: int
@@ -120,6 +123,7 @@ class Rows:
     offset: int = 0
     columns: Mapping[str, AnyArray] = field(default_factory=dict)
     published: dict[str, AnyArray] = field(default_factory=dict)
+    rereads: bool = False
 
     def __len__(self) -> int:
         return self.stop - self.start

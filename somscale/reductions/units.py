@@ -83,7 +83,7 @@ class _State:
     search: BestTwo
     faults: Faults
     undecided: Undecided | None = None
-    repeat: bool = False
+    double: bool = False
     squares: Float = field(default_factory=lambda: np.zeros(0))
 
 
@@ -141,20 +141,24 @@ class UnitsReduction:
     def begin(self, rows: Rows, partial: Partial) -> _State:
         """Start the search for some rows."""
         faults = Faults(rows, partial, self.codes.shape[1])
-        return _State(rows, partial, BestTwo(self._filter, len(rows)), faults)
+        # double precision leaves next to nothing open, which would cost another read
+        precision = np.float64 if rows.rereads else np.float32
+        search = BestTwo(self._filter, len(rows), precision)
+        return _State(rows, partial, search, faults, double=rows.rereads)
 
     def wants(self, sweep: int, state: _State) -> bool:
         """Single precision first; double and direct sums only where they are needed."""
         if sweep == _SINGLE:
-            return True
+            return not state.double
         if sweep == _DOUBLE:
-            self._decide(state)
-            state.repeat = self._too_coarse(state)
-            if state.repeat:
-                state.search = BestTwo(self._filter, len(state.rows), np.float64)
-            return state.repeat
+            if not state.double:
+                self._decide(state)
+                state.double = self._too_coarse(state)
+                if state.double:
+                    state.search = BestTwo(self._filter, len(state.rows), np.float64)
+            return state.double
         if sweep == _SETTLE:
-            if state.repeat:
+            if state.double:
                 self._decide(state)
             return state.undecided is not None and len(state.undecided.rows) > 0
         self._choose(state)
