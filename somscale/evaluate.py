@@ -71,9 +71,9 @@ def evaluate(
     -------
     Dataset
         ``value(metric)``: every index that is one number, with coordinates
-        ``direction``, ``lower``, ``upper``, ``units``, ``long_name`` and
-        ``note`` (why a value is nan).  Every other index is a variable of its
-        name, on dims ``unit``, ``temperature``, … and the samples' own.
+        ``direction``, ``lower``, ``upper``, ``metric_units``, ``long_name`` and
+        ``source``, and ``note(metric)``: why a value is nan.  Every other index is a
+        variable of its name, on dims ``unit``, ``temperature``, … and the samples' own.
         Lazy when the samples are a Dask collection, else computed.
 
     Raises
@@ -192,13 +192,14 @@ def _cluster_problem(
 def _kind(candidate: Any) -> str:
     if isinstance(candidate, xr.Dataset) or type(candidate).__module__.startswith("minisom"):
         return "map"
+    shape: tuple[Any, ...] | str
     try:
         shape = tuple(candidate.shape if hasattr(candidate, "shape") else np.shape(candidate))
     except ValueError:
-        shape = None  # a list of lists of unequal lengths
-    if shape is not None and len(shape) == 1:
+        shape = "unknown"  # a list of lists of unequal lengths
+    if isinstance(shape, tuple) and len(shape) == 1:
         return "clusters"
     raise InputError(
-        f"a candidate is a {type(candidate).__name__} of shape {shape or 'unknown'}: neither a map "
+        f"a candidate is a {type(candidate).__name__} of shape {shape}: neither a map "
         "(make one with ss.codebook(weights, grid)) nor a clustering (one label a sample)"
     )

@@ -6,9 +6,11 @@ follow the tile tree, so the graph's shape never shows in a result.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import uuid
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from functools import partial
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -16,7 +18,7 @@ from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
 from somscale.engine.cutting import LinearPlan
-from somscale.engine.job import LinearJob
+from somscale.engine.job import Cut, LinearJob
 from somscale.engine.recall import run_or_recall
 from somscale.engine.sink import Sink
 from somscale.engine.sources import ArraySource
@@ -32,6 +34,7 @@ __all__ = [
     "Node",
     "PassGraph",
     "blocks_of_rows",
+    "bound",
     "build_graph",
     "join_tasks",
     "label_of",
@@ -48,6 +51,15 @@ class HasFields(Protocol):
     @property
     def fields(self) -> Any:
         """Its fields, by name."""
+
+
+def bound(function: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
+    """A delayed function that has its plain arguments already.
+
+    Dask searches what a delayed function is given for delayed values, entry by entry,
+    and takes a millisecond for each that it finds inside a list.
+    """
+    return delayed(partial(function, *arguments, **settings), pure=False)
 
 
 @dataclass(frozen=True)
@@ -126,15 +138,11 @@ def build_graph(
     nodes = []
     for number in range(plan.tasks):
         start, stop = cut.run_rows(job, number)
-        run = delayed(run_or_recall, pure=False)(
-            job_node,
-            cut,
-            number,
-            _blocks(job, start, stop, pool),
-            sink,
-            sink_token,
-            dask_key_name=(f"read-{label}-{token}", number),
-        )
+        first_row, blocks = _blocks(job, start, stop, pool)
+        width = len(blocks[0]) if blocks else 0
+        read = bound(_read_run, cut, number, first_row, width, sink, sink_token)
+        key = (f"read-{label}-{token}", number)
+        run = read(job_node, *chain.from_iterable(blocks), dask_key_name=key)
         nodes.append(Node(number, stop - start, run))
     level = cut.run_tiles.bit_length() - 1
     return join_tasks(job.reductions, nodes, level=level, fan_in=cut.fan_in, token=token)
@@ -177,14 +185,29 @@ def _rows_sent(job: LinearJob, pool: bool) -> AnyArray | None:
     return None
 
 
-def _blocks(job: LinearJob, start: int, stop: int, pool: bool) -> tuple[int, list[Any]] | None:
+def _blocks(job: LinearJob, start: int, stop: int, pool: bool) -> tuple[int, list[list[Any]]]:
     """The blocks of samples that a run is sent, and the first one's first row."""
     held = _rows_sent(job, pool)
     if held is not None:
-        return start, [[held[start:stop]]]
+        return start, [[delayed(held[start:stop], traverse=False, name=f"rows-{uuid.uuid4()}")]]
     if job.blocks is None or not job.sweeps:
-        return None
+        return start, []
     return blocks_of_rows(job.blocks, start, stop)
+
+
+def _read_run(
+    cut: Cut,
+    number: int,
+    first_row: int,
+    width: int,
+    sink: Sink | None,
+    token: str,
+    job: LinearJob,
+    *blocks: AnyArray,
+) -> RunResult:
+    """Walk one run of tiles; its blocks of samples, if it is sent any, come row by row."""
+    grid = [blocks[first : first + width] for first in range(0, len(blocks), max(1, width))]
+    return run_or_recall(job, cut, number, (first_row, grid) if grid else None, sink, token)
 
 
 def blocks_of_rows(array: da.Array, start: int, stop: int) -> tuple[int, list[list[Delayed]]]:
@@ -206,10 +229,8 @@ def _merge_tree(
         merged = []
         for index, group in groupby(tasks, lambda task: task[0] >> step):
             indices, parts = zip(*group, strict=True)
-            merge = delayed(_merge_runs, pure=False)
-            key = (name, height, index)
-            node = merge(fields, level, list(indices), list(parts), dask_key_name=key)
-            merged.append((index, node))
+            merge = bound(_merge_runs, fields, level, indices)
+            merged.append((index, merge(*parts, dask_key_name=(name, height, index))))
         tasks = merged
         level += step
         height += 1
@@ -221,7 +242,7 @@ def _mergeable(fields: Any) -> dict[str, Field]:
 
 
 def _merge_runs(
-    fields: list[dict[str, Field]], level: int, indices: list[int], runs: list[RunResult]
+    fields: list[dict[str, Field]], level: int, indices: Sequence[int], *runs: RunResult
 ) -> RunResult:
     """Fold nodes of one level below a common ancestor, for every reduction."""
     merged: list[Partial] = []

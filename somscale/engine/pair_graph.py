@@ -7,17 +7,16 @@ a process, or joined to panels that many tasks share.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
-import numpy as np
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
-from somscale.engine.graph import Node, PassGraph, blocks_of_rows, join_tasks, label_of
+from somscale.engine.graph import Node, PassGraph, blocks_of_rows, bound, join_tasks, label_of
 from somscale.engine.pair_cutting import PairPlan
 from somscale.engine.pair_job import PairJob
-from somscale.engine.pair_recall import pairs_or_recall
+from somscale.engine.pair_recall import Panel, pairs_or_recall
 from somscale.engine.resident import Resident, resident
 from somscale.engine.sink import Sink
 from somscale.engine.sources import BlocksSource
@@ -59,25 +58,21 @@ def build_pair_graph(
     if job_node is None:
         carried = job.without_samples() if cut.reading == "sent" else job
         job_node = delayed(carried, traverse=False, name=f"somscale-job-{keys}")
-    held = None
+    held: list[Delayed] = []
+    panels = None
     if cut.reading == "loaded":
-        held = delayed(_hold, pure=False)(job_node, token, pool, dask_key_name=f"samples-{keys}")
+        hold = bound(_hold, token=token, pin=pool)
+        held = [hold(job_node, dask_key_name=f"samples-{keys}")]
     elif cut.reading == "sent":
-        held = _Panels(plan, keys)
+        panels = _Panels(plan, keys)
     name = f"pairs-{label_of(job.reductions)}-{keys}"
     nodes = []
     for task in cut.tasks(job):
         start, stop = cut.run_rows(job, task.row)
-        walk = delayed(pairs_or_recall, pure=False)(
-            job_node,
-            cut,
-            task,
-            held.of(task) if isinstance(held, _Panels) else held,
-            sink,
-            sink_token,
-            dask_key_name=(name, task.number),
-        )
-        nodes.append(Node(task.number, stop - start, walk))
+        walk = bound(pairs_or_recall, cut=cut, task=task, sink=sink, token=sink_token)
+        sent = held if panels is None else panels.of(task)
+        run = walk(job_node, *sent, dask_key_name=(name, task.number))
+        nodes.append(Node(task.number, stop - start, run))
     return join_tasks(job.reductions, nodes, level=cut.level(job), fan_in=cut.fan_in, token=keys)
 
 
@@ -92,44 +87,40 @@ class _Panels:
 
     def __init__(self, plan: PairPlan, keys: str) -> None:
         job, cut = plan.job, plan.cut
-        self._rows_only = job.side is Side.ROWS
-        self._starts = [cut.run_rows(job, run)[0] for run in range(cut.runs(job))]
         self._panels = [
             _panel(job, *cut.run_rows(job, run), key=(f"panel-{keys}", run))
             for run in range(cut.runs(job))
         ]
         self._all: Delayed | None = None
-        if self._rows_only:
+        if job.side is Side.ROWS:
             # one dependency a task instead of one for every panel
-            self._all = delayed(_pair_up, pure=False)(
-                self._starts, self._panels, dask_key_name=f"panels-{keys}"
-            )
+            self._all = bound(_gather)(*self._panels, dask_key_name=f"panels-{keys}")
 
-    def of(self, task: Square) -> Any:
+    def of(self, task: Square) -> list[Delayed]:
         """The panels that a task walks."""
         if self._all is not None:
-            return self._all
-        runs = sorted({task.row, task.column})
-        return [(self._starts[run], self._panels[run]) for run in runs]
+            return [self._all]
+        return [self._panels[run] for run in sorted({task.row, task.column})]
 
 
 def _panel(job: PairJob, start: int, stop: int, *, key: tuple[str, int]) -> Delayed:
-    features = slice(0, job.n_features)
     if job.blocks is None:
         if job.source is None:
             raise ValueError("this job has no samples to send")
-        values = job.source.read(slice(start, stop), features)
-        panel: Delayed = delayed(values, traverse=False, name=key)
+        values = job.source.read(slice(start, stop), slice(0, job.n_features))
+        panel: Delayed = delayed((start, values), traverse=False, name=key)
         return panel
     first_row, parts = blocks_of_rows(job.blocks, start, stop)
-    joined: Delayed = delayed(_join, pure=False)(parts, first_row, start, stop, dask_key_name=key)
+    join = bound(_join, first_row, len(parts[0]), start, stop)
+    joined: Delayed = join(*chain.from_iterable(parts), dask_key_name=key)
     return joined
 
 
-def _join(parts: Sequence[Sequence[AnyArray]], first_row: int, start: int, stop: int) -> AnyArray:
-    source = BlocksSource(parts, first_row)
-    return np.asarray(source.read(slice(start, stop), slice(0, source.shape[1])))
+def _join(first_row: int, width: int, start: int, stop: int, *blocks: AnyArray) -> Panel:
+    grid = [blocks[number : number + width] for number in range(0, len(blocks), width)]
+    source = BlocksSource(grid, first_row)
+    return start, source.read(slice(start, stop), slice(0, source.shape[1]))
 
 
-def _pair_up(starts: list[int], panels: list[AnyArray]) -> list[tuple[int, AnyArray]]:
-    return list(zip(starts, panels, strict=True))
+def _gather(*panels: Panel) -> list[Panel]:
+    return list(panels)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TypeAlias
 
 from somscale._types import AnyArray
@@ -14,25 +13,31 @@ from somscale.engine.sink import Sink
 from somscale.engine.walk import RunResult
 from somscale.engine.zorder import Square
 
-__all__ = ["Sent", "pairs_or_recall"]
+__all__ = ["Panel", "Sent", "pairs_or_recall"]
 
-Sent: TypeAlias = Resident | Sequence[tuple[int, AnyArray]] | None
-"""Samples that reach a task with it: read once a process, as panels, or not at all."""
+Panel: TypeAlias = tuple[int, AnyArray]
+"""First row and values of some rows."""
+Sent: TypeAlias = Resident | list[Panel] | Panel
+"""Samples that reach a task with it: held once a process, all panels, or one of them."""
 
 
 def pairs_or_recall(
     job: PairJob,
+    *sent: Sent,
     cut: PairCut,
     task: Square,
-    sent: Sent = None,
     sink: Sink | None = None,
     token: str = "",
 ) -> RunResult:
     """Walk one task, or fetch it from the sink where it was finished before."""
-    reader: Reader | None = job.source
-    if isinstance(sent, Resident):
-        reader = sent
-    elif sent is not None:
-        reader = PanelReader(sent)
     key = f"{token}/{job.side.value}/{cut.run_tiles}/{task.number}"
-    return recall_or_make(sink, key, lambda: walk_pairs(job, cut, task, reader))
+    return recall_or_make(sink, key, lambda: walk_pairs(job, cut, task, _reader(job, sent)))
+
+
+def _reader(job: PairJob, sent: tuple[Sent, ...]) -> Reader | None:
+    panels: list[Panel] = []
+    for item in sent:
+        if isinstance(item, Resident):
+            return item
+        panels += item if isinstance(item, list) else [item]
+    return PanelReader(panels) if panels else job.source

@@ -84,14 +84,16 @@ def _run_serial(
     """The plain loop."""
     job, cut = plan.job, plan.cut
     tasks = cut.tasks(job)
-    held: Sent = None
+    held: list[Sent] = []
     if cut.reading == "loaded" and job.source is not None:
-        held = resident(job.source, keys)
+        held = [resident(job.source, keys)]
     return fold_alone(
         job.reductions,
         cut.level(job),
         [task.number for task in tasks],
-        lambda position: pairs_or_recall(job, cut, tasks[position], held, sink, token),
+        lambda position: pairs_or_recall(
+            job, *held, cut=cut, task=tasks[position], sink=sink, token=token
+        ),
         "pairs",
     )
 
