@@ -37,7 +37,9 @@ def main() -> None:
 
         # On a Dask cluster (here one worker process on this machine) the numbers are the same.
         with (
-            LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=None) as cluster,
+            LocalCluster(
+                n_workers=1, threads_per_worker=2, dashboard_address="127.0.0.1:0"
+            ) as cluster,
             Client(cluster),
         ):
             again = ss.evaluate(path, som, metrics=["quantization_error", "topographic_error"])

@@ -139,7 +139,7 @@ def test_a_cluster_by_address_and_by_file(folder: Path, tmp_path: Path) -> None:
     expected = succeed(*arguments)
     with (
         LocalCluster(
-            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
         ) as cluster,
         Client(cluster) as client,
     ):

@@ -13,7 +13,8 @@ from typing import Any
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
-from somscale.engine.graph import Node, PassGraph, blocks_of_rows, bound, join_tasks, label_of
+from somscale.engine.graph import blocks_of_rows
+from somscale.engine.joining import Node, PassGraph, bound, join_tasks, label_of
 from somscale.engine.pair_cutting import PairPlan
 from somscale.engine.pair_job import PairJob
 from somscale.engine.pair_recall import Panel, pairs_or_recall

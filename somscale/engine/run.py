@@ -28,7 +28,7 @@ from somscale.reductions.merge import Fold
 if TYPE_CHECKING:
     from dask.delayed import Delayed
 
-    from somscale.engine.graph import HasFields, PassGraph
+    from somscale.engine.joining import HasFields, PassGraph
 
 __all__ = [
     "LazyPass",

@@ -9,7 +9,7 @@ import numpy as np
 from dask.callbacks import Callback
 
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.graph import PassGraph
+from somscale.engine.joining import PassGraph
 from somscale.engine.memory import worker_count
 from somscale.engine.progress import progress_bar
 from somscale.reductions.base import Partial
