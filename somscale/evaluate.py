@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from somscale.engine.cutting import LinearPlan
+from somscale.engine.linear.cutting import LinearPlan
 from somscale.engine.planview import Plan
-from somscale.engine.samples import Samples
+from somscale.engine.readers.samples import Samples
 from somscale.errors import InputError
 from somscale.metrics.assemble import assemble, refuse_clashes
 from somscale.metrics.candidates import (

@@ -11,10 +11,10 @@ import xarray as xr
 from somscale._types import Float
 from somscale.codebook import CODEBOOK_NAMES, codebook
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.job import LinearJob
-from somscale.engine.peek import read_some_rows
-from somscale.engine.run import run_job
-from somscale.engine.samples import Samples, open_samples, refuse_names
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import run_job
+from somscale.engine.readers.peek import read_some_rows
+from somscale.engine.readers.samples import Samples, open_samples, refuse_names
 from somscale.errors import InputError
 from somscale.reductions.units import UnitsReduction, UnitStats
 from somscale.topology import Grid, neighborhood_kernel

@@ -13,9 +13,9 @@ import dask.array as da
 import numpy as np
 import zarr
 
-from somscale.engine.pair_job import PairJob
-from somscale.engine.pair_run import run_pairs
-from somscale.engine.sources import ArraySource, ZarrSource
+from somscale.engine.pairs.job import PairJob
+from somscale.engine.pairs.run import run_pairs
+from somscale.engine.readers.sources import ArraySource, ZarrSource
 from somscale.options import set_options
 from somscale.reductions.base import Block, Field, Partial, Side
 

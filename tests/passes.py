@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from strategies import Case
 from zarr.storage import MemoryStore
 
-from somscale.engine.job import Cut, LinearJob
-from somscale.engine.sources import ArraySource, Source, ZarrSource
-from somscale.engine.walk import walk_run
+from somscale.engine.linear.job import Cut, LinearJob
+from somscale.engine.linear.walk import walk_run
+from somscale.engine.readers.sources import ArraySource, Source, ZarrSource
 from somscale.reductions.merge import Fold
 from somscale.reductions.units import UnitsReduction, UnitStats
 

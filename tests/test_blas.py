@@ -17,9 +17,9 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.job import LinearJob
-from somscale.engine.run import lazy_pass, run_job
-from somscale.engine.sources import ArraySource
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import lazy_pass, run_job
+from somscale.engine.readers.sources import ArraySource
 from somscale.options import set_options
 from somscale.reductions.units import UnitsReduction
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import somscale as ss
 from somscale.codebook import as_map
-from somscale.engine.samples import open_samples
+from somscale.engine.readers.samples import open_samples
 from somscale.errors import InputError
 from somscale.store import open_dataset, write_dataset
 

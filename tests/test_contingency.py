@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import cuts, parts
 
-from somscale.engine import job as job_module
-from somscale.engine.columns import Column
-from somscale.engine.job import LinearJob
-from somscale.engine.run import run_job
-from somscale.engine.sources import ArraySource
+from somscale.engine.linear import job as job_module
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import run_job
+from somscale.engine.readers.columns import Column
+from somscale.engine.readers.sources import ArraySource
 from somscale.errors import InputError
 from somscale.kernels.counts import count_keyed, sort_keyed
 from somscale.reductions.base import Rows, fresh_partial

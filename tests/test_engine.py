@@ -36,10 +36,10 @@ from reference import tiled_unit_sums
 from strategies import KINDS, Case, cases, cuts
 from zarr.storage import LocalStore, MemoryStore
 
-from somscale.engine import run as run_module
-from somscale.engine.job import Cut
-from somscale.engine.run import lazy_pass, plan_job, run_job
-from somscale.engine.sources import (
+from somscale.engine import where as where_module
+from somscale.engine.linear.job import Cut
+from somscale.engine.linear.run import lazy_pass, plan_job, run_job
+from somscale.engine.readers.sources import (
     ArraySource,
     BlocksSource,
     MemmapSource,
@@ -175,7 +175,7 @@ def test_fewer_samples_than_a_tile(case: Case, scheduler: str) -> None:
 
 
 def test_distributed_needs_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "_client", lambda: None)
+    monkeypatch.setattr(where_module, "_client", lambda: None)
     with (
         set_options(scheduler="distributed"),
         pytest.raises(InputError, match="needs a running cluster"),

@@ -13,8 +13,8 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from somscale.engine.columns import Column
-from somscale.engine.labels import factorize
+from somscale.engine.readers.columns import Column
+from somscale.engine.readers.labels import factorize
 from somscale.errors import InputError
 
 texts = st.text("ab é1", max_size=3)

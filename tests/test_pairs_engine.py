@@ -42,11 +42,12 @@ from pair_cases import (
     whole_walk,
 )
 
-from somscale.engine import resident, run, schedulers
-from somscale.engine.columns import Column
-from somscale.engine.pair_job import PairJob
-from somscale.engine.pair_run import lazy_pairs, plan_pair_job, run_pairs
-from somscale.engine.zorder import WHOLE, upper_squares
+from somscale.engine import schedulers, serial
+from somscale.engine.pairs.job import PairJob
+from somscale.engine.pairs.run import lazy_pairs, plan_pair_job, run_pairs
+from somscale.engine.pairs.zorder import WHOLE, upper_squares
+from somscale.engine.readers import resident
+from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.kernels.counts import sort_keyed
 from somscale.options import set_options
@@ -232,7 +233,7 @@ def test_same_bits_for_any_number_of_samples(n: int, operations: float) -> None:
 
 
 def test_the_plain_loop_needs_no_dask(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("dask", "somscale.engine.pair_graph", "somscale.engine.schedulers"):
+    for module in ("dask", "somscale.engine.pairs.graph", "somscale.engine.schedulers"):
         monkeypatch.setitem(sys.modules, module, None)
     job = job_of(samples(), PairSums(TILES))
     with set_options(scheduler="serial"):
@@ -258,7 +259,7 @@ def test_the_progress_bar_counts_tasks(monkeypatch: pytest.MonkeyPatch, client: 
             self.done += 1
 
     bars: list[Bar] = []
-    monkeypatch.setattr(run, "progress_bar", Bar)
+    monkeypatch.setattr(serial, "progress_bar", Bar)
     monkeypatch.setattr(schedulers, "progress_bar", Bar)
     for scheduler in ("serial", "threads", "distributed"):
         Counted.calls.clear()

@@ -22,12 +22,12 @@ from pair_cases import (
     samples,
 )
 
-from somscale.engine import run
-from somscale.engine.cutting import MOST_TASKS
-from somscale.engine.pair_cutting import plan_pairs
-from somscale.engine.pair_job import PairCut, PairJob
-from somscale.engine.pair_memory import project_pairs
-from somscale.engine.pair_run import lazy_pairs, plan_pair_job, run_pairs
+from somscale.engine import where
+from somscale.engine.linear.cutting import MOST_TASKS
+from somscale.engine.pairs.cutting import plan_pairs
+from somscale.engine.pairs.job import PairCut, PairJob
+from somscale.engine.pairs.memory import project_pairs
+from somscale.engine.pairs.run import lazy_pairs, plan_pair_job, run_pairs
 from somscale.errors import MemoryBudgetError
 from somscale.options import set_options
 from somscale.reductions.base import Side
@@ -103,7 +103,7 @@ def test_fewer_threads_are_planned_where_memory_is_short() -> None:
 def test_panels_are_read_as_planned(
     reduction: type[Counted], finest: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "baseline_bytes", lambda: 0)
+    monkeypatch.setattr(where, "baseline_bytes", lambda: 0)
     job = PairJob([reduction(SQUARES)], N, D, source=CountingSource(samples()))
     with set_options(scheduler="serial"):
         run_tiles = plan_pair_job(job).cut.run_tiles

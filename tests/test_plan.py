@@ -14,7 +14,7 @@ import zarr
 from zarr.storage import MemoryStore, WrapperStore
 
 import somscale as ss
-from somscale.engine import run as run_module
+from somscale.engine import where as where_module
 from somscale.engine.planview import Plan
 from somscale.errors import MemoryBudgetError
 
@@ -142,7 +142,7 @@ def test_a_plan_of_several_passes_adds_them_up() -> None:
 @pytest.fixture
 def _steady(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that holds the same at every moment."""
-    monkeypatch.setattr(run_module, "baseline_bytes", lambda: 50 * MEBIBYTE)
+    monkeypatch.setattr(where_module, "baseline_bytes", lambda: 50 * MEBIBYTE)
 
 
 @pytest.mark.usefixtures("_steady")

@@ -14,7 +14,8 @@ from distributed import Client, LocalCluster
 from tqdm import tqdm
 
 import somscale as ss
-from somscale.engine import cutting, run
+from somscale.engine import where
+from somscale.engine.linear import cutting
 
 SAMPLES = np.random.default_rng(0).normal(size=(9_000, 3))
 SOM = ss.codebook(SAMPLES[:4], ss.Grid(2, 2))
@@ -29,7 +30,7 @@ class Terminal(io.StringIO):
 def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small data as several tasks, on a scheduler."""
     monkeypatch.setattr(cutting, "LEAST_OPERATIONS", 1.0)
-    monkeypatch.setattr(run, "_SERIAL_OPERATIONS", 0.0)
+    monkeypatch.setattr(where, "_SERIAL_OPERATIONS", 0.0)
 
 
 @pytest.fixture(scope="module")

@@ -17,11 +17,11 @@ from passes import assert_same_bits, cut_by_hand, gaussian, job_of, units, whole
 from strategies import Case
 from zarr.storage import MemoryStore, WrapperStore
 
-from somscale.engine import run as run_module
-from somscale.engine.cutting import LinearPlan, plan_linear
-from somscale.engine.job import LinearJob
-from somscale.engine.run import lazy_pass, plan_job, run_job
-from somscale.engine.sources import ArraySource, ZarrSource
+from somscale.engine import where as where_module
+from somscale.engine.linear.cutting import LinearPlan, plan_linear
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import lazy_pass, plan_job, run_job
+from somscale.engine.readers.sources import ArraySource, ZarrSource
 from somscale.errors import MemoryBudgetError
 from somscale.options import set_options
 from somscale.reductions.units import UnitsReduction
@@ -85,7 +85,7 @@ def test_the_smallest_budget_named_is_the_smallest(
 def test_a_job_that_cannot_fit_is_refused_unread_and_the_named_budget_computes_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(run_module, "baseline_bytes", lambda: 50 * MEBIBYTE)
+    monkeypatch.setattr(where_module, "baseline_bytes", lambda: 50 * MEBIBYTE)
     job = unread_job((10_000, 30), (1000, 30))
     with set_options(memory_budget="60MiB"):
         for refused in (run_job, plan_job, lambda j: lazy_pass(j, "a")):

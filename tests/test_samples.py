@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from zarr.storage import MemoryStore, WrapperStore
 
 import somscale as ss
-from somscale.engine.peek import read_some_rows
-from somscale.engine.samples import open_samples
-from somscale.engine.sources import MemmapSource, XarraySource, ZarrSource
+from somscale.engine.readers.peek import read_some_rows
+from somscale.engine.readers.samples import open_samples
+from somscale.engine.readers.sources import MemmapSource, XarraySource, ZarrSource
 from somscale.errors import InputError, SampleValueError
 
 N, D = 5000, 6

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from strategies import Case, cases
 
 import somscale as ss
-from somscale.engine.job import LinearJob
-from somscale.engine.run import run_job
-from somscale.engine.sources import ArraySource
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import run_job
+from somscale.engine.readers.sources import ArraySource
 from somscale.errors import InputError, MemoryBudgetError, SampleValueError
 from somscale.reductions.units import UnitsReduction
 from somscale.store import open_dataset, write_dataset

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_digits
 from strategies import KINDS, Case, cases
 
-from somscale.engine.job import LinearJob
-from somscale.engine.run import run_job
-from somscale.engine.sources import ArraySource
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import run_job
+from somscale.engine.readers.sources import ArraySource
 from somscale.errors import InputError, SampleValueError
 from somscale.reductions.base import Field, Partial, Rows, Workspace
 from somscale.reductions.faults import EntryNames

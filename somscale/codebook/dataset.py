@@ -12,7 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from somscale._version import __version__
-from somscale.engine.samples import Samples, refuse_names
+from somscale.engine.readers.samples import Samples, refuse_names
 from somscale.errors import InputError
 from somscale.topology import Grid
 

@@ -10,9 +10,9 @@ import xarray as xr
 from somscale.codebook.dataset import TrainedMap
 from somscale.codebook.opening import as_map
 from somscale.engine.arrays import sample_array
-from somscale.engine.job import LinearJob
-from somscale.engine.run import lazy_pass, run_job
-from somscale.engine.samples import open_samples
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import lazy_pass, run_job
+from somscale.engine.readers.samples import open_samples
 from somscale.engine.tokens import job_token
 from somscale.reductions.units import UnitsReduction
 

@@ -9,28 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any, Protocol
+from typing import Any
 
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
-from somscale.engine.walk import RunResult
-from somscale.reductions.base import Field, Partial
+from somscale.reductions.base import Field, HasFields, Partial, RunResult
 from somscale.reductions.merge import fold_nodes
 
-__all__ = ["HasFields", "Node", "PassGraph", "bound", "join_tasks", "label_of"]
-
-
-class HasFields(Protocol):
-    """What a graph asks of a reduction."""
-
-    @property
-    def name(self) -> str:
-        """Name of the reduction."""
-
-    @property
-    def fields(self) -> Any:
-        """Its fields, by name."""
+__all__ = ["Node", "PassGraph", "bound", "join_tasks", "label_of"]
 
 
 def bound(function: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:

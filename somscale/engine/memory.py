@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from somscale.engine.job import Cut, LinearJob
-from somscale.engine.sources import Source
+from somscale.engine.linear.job import Cut, LinearJob
+from somscale.engine.readers.sources import Source
 from somscale.options import get_options
 
 __all__ = [

@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from somscale.engine.cutting import LinearPlan, format_bytes
+from somscale.engine.linear.cutting import LinearPlan, format_bytes
 
 __all__ = ["Plan"]
 

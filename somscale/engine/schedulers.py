@@ -15,9 +15,9 @@ from somscale.engine.progress import progress_bar
 from somscale.reductions.base import Partial
 
 if TYPE_CHECKING:
-    from somscale.engine.job import LinearJob
-    from somscale.engine.pair_job import PairJob
-    from somscale.engine.run import Where
+    from somscale.engine.linear.job import LinearJob
+    from somscale.engine.pairs.job import PairJob
+    from somscale.engine.where import Where
 
 __all__ = ["compute_graph", "ship"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 
-from somscale.engine.job import LinearJob
+from somscale.engine.linear.job import LinearJob
 
 __all__ = ["job_token"]
 

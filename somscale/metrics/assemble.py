@@ -12,7 +12,7 @@ import xarray as xr
 from somscale._version import __version__
 from somscale.codebook import TrainedMap
 from somscale.engine.arrays import stack_arrays
-from somscale.engine.columns import Column
+from somscale.engine.readers.columns import Column
 from somscale.metrics.compute import Answer, Problem, Request
 from somscale.metrics.labelled import RESERVED_NAMES, labelled
 

@@ -8,9 +8,9 @@ import numpy as np
 import xarray as xr
 
 from somscale.codebook import TrainedMap, as_map
-from somscale.engine.columns import Column
-from somscale.engine.labels import factorize
-from somscale.engine.samples import Samples, open_samples
+from somscale.engine.readers.columns import Column
+from somscale.engine.readers.labels import factorize
+from somscale.engine.readers.samples import Samples, open_samples
 from somscale.errors import InputError
 
 __all__ = ["check_lengths", "open_clusters", "open_judged", "open_labels", "open_map"]

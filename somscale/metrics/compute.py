@@ -15,11 +15,11 @@ import numpy as np
 
 from somscale.codebook import TrainedMap
 from somscale.engine.arrays import call_later, later_array, sample_array
-from somscale.engine.columns import Column
-from somscale.engine.cutting import LinearPlan
-from somscale.engine.job import LinearJob
-from somscale.engine.run import lazy_pass, plan_job, run_job
-from somscale.engine.samples import Samples
+from somscale.engine.linear.cutting import LinearPlan
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import lazy_pass, plan_job, run_job
+from somscale.engine.readers.columns import Column
+from somscale.engine.readers.samples import Samples
 from somscale.engine.tokens import job_token
 from somscale.metrics.spec import MetricSpec
 from somscale.metrics.values import Value, note_of, number_of

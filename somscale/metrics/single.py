@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from somscale.engine.columns import Column
+from somscale.engine.readers.columns import Column
 from somscale.metrics.candidates import (
     check_lengths,
     open_clusters,

@@ -28,10 +28,12 @@ __all__ = [
     "TILE_ROWS",
     "Block",
     "Field",
+    "HasFields",
     "LinearReduction",
     "PairReduction",
     "Partial",
     "Rows",
+    "RunResult",
     "Side",
     "Workspace",
     "fresh_partial",
@@ -41,6 +43,8 @@ TILE_ROWS = 2048
 """Rows of a tile of floating-point sums.  Part of every result's last digits: never change it."""
 
 Partial: TypeAlias = dict[str, NDArray[Any]]
+RunResult: TypeAlias = list[Partial]
+"""The partials of one task, one a reduction."""
 Merge: TypeAlias = Literal["sum", "max", "min", "concat", "keyed"]
 State = TypeVar("State")
 
@@ -152,6 +156,18 @@ class Workspace:
 
     row_bytes: int = 0
     row_feature_bytes: int = 0
+
+
+class HasFields(Protocol):
+    """What joining partials asks of a reduction of any kind."""
+
+    @property
+    def name(self) -> str:
+        """Key of the reduction within its pass."""
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """The arrays of a partial."""
 
 
 class LinearReduction(Protocol, Generic[State]):

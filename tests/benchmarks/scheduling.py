@@ -11,10 +11,10 @@ from timing import compare
 
 import somscale as ss
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.cutting import plan_linear
-from somscale.engine.job import LinearJob
-from somscale.engine.sources import ZarrSource
-from somscale.engine.walk import walk_run
+from somscale.engine.linear.cutting import plan_linear
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.walk import walk_run
+from somscale.engine.readers.sources import ZarrSource
 from somscale.reductions.merge import Fold
 from somscale.reductions.units import UnitsReduction
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from somscale.engine.cutting import (
+from somscale.engine.linear.cutting import (
     LEAST_OPERATIONS,
     MOST_TASKS,
     TASK_OPERATIONS,
@@ -22,8 +22,8 @@ from somscale.engine.cutting import (
     floor_power,
 )
 from somscale.engine.memory import Memory, Workers
-from somscale.engine.pair_job import PairCut, PairJob, Reading
-from somscale.engine.pair_memory import itemsize_of, project_pairs
+from somscale.engine.pairs.job import PairCut, PairJob, Reading
+from somscale.engine.pairs.memory import itemsize_of, project_pairs
 from somscale.reductions.base import Side
 
 __all__ = ["PairPlan", "plan_pairs"]

@@ -13,14 +13,11 @@ from typing import Any, TypeAlias
 
 from somscale._types import AnyArray
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.job import Cut, LinearJob
-from somscale.reductions.base import Partial, Rows, fresh_partial
+from somscale.engine.linear.job import Cut, LinearJob
+from somscale.reductions.base import Partial, Rows, RunResult, fresh_partial
 from somscale.reductions.merge import Fold
 
-__all__ = ["RunResult", "walk_run"]
-
-RunResult: TypeAlias = list[Partial]
-"""One partial a reduction."""
+__all__ = ["walk_run"]
 
 ReadSlab: TypeAlias = Callable[[slice], AnyArray]
 

@@ -13,15 +13,15 @@ from typing import Any
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
-from somscale.engine.graph import blocks_of_rows
 from somscale.engine.joining import Node, PassGraph, bound, join_tasks, label_of
-from somscale.engine.pair_cutting import PairPlan
-from somscale.engine.pair_job import PairJob
-from somscale.engine.pair_recall import Panel, pairs_or_recall
-from somscale.engine.resident import Resident, resident
+from somscale.engine.linear.graph import blocks_of_rows
+from somscale.engine.pairs.cutting import PairPlan
+from somscale.engine.pairs.job import PairJob
+from somscale.engine.pairs.recall import Panel, pairs_or_recall
+from somscale.engine.pairs.zorder import Square
+from somscale.engine.readers.resident import Resident, resident
+from somscale.engine.readers.sources import BlocksSource
 from somscale.engine.sink import Sink
-from somscale.engine.sources import BlocksSource
-from somscale.engine.zorder import Square
 from somscale.reductions.base import Side
 
 __all__ = ["build_pair_graph"]

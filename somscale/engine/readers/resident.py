@@ -10,7 +10,7 @@ import threading
 import weakref
 
 from somscale._types import AnyArray
-from somscale.engine.sources import Source
+from somscale.engine.readers.sources import Source
 
 __all__ = ["Resident", "release", "resident"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from somscale.engine.job import Cut, LinearJob
+from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.memory import Memory, Workers, project
 from somscale.errors import MemoryBudgetError
 
 if TYPE_CHECKING:
-    from somscale.engine.pair_job import PairJob
+    from somscale.engine.pairs.job import PairJob
 
 __all__ = [
     "LEAST_OPERATIONS",

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from somscale.engine.columns import Column
-from somscale.engine.sources import Source
+from somscale.engine.readers.columns import Column
+from somscale.engine.readers.sources import Source
 from somscale.reductions.base import LinearReduction
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from somscale._types import AnyArray
-from somscale.engine.job import Cut, LinearJob
+from somscale.engine.linear.job import Cut, LinearJob
+from somscale.engine.linear.walk import walk_run
+from somscale.engine.readers.sources import BlocksSource
 from somscale.engine.sink import Sink
-from somscale.engine.sources import BlocksSource
-from somscale.engine.walk import RunResult, walk_run
+from somscale.reductions.base import RunResult
 
 __all__ = ["recall_or_make", "run_or_recall"]
 

@@ -14,16 +14,17 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
-from somscale.engine.cutting import LinearPlan
-from somscale.engine.job import Cut, LinearJob
 from somscale.engine.joining import Node, PassGraph, bound, join_tasks, label_of
-from somscale.engine.recall import run_or_recall
+from somscale.engine.linear.cutting import LinearPlan
+from somscale.engine.linear.job import Cut, LinearJob
+from somscale.engine.linear.recall import run_or_recall
+from somscale.engine.readers.sources import ArraySource
 from somscale.engine.sink import Sink
-from somscale.engine.sources import ArraySource
-from somscale.engine.walk import RunResult
 
 if TYPE_CHECKING:
     import dask.array as da
+
+from somscale.reductions.base import RunResult
 
 __all__ = ["blocks_of_rows", "build_graph"]
 

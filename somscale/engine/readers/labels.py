@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from somscale._types import AnyArray, Bool, Int
-from somscale.engine.categories import code_by_hash, code_categorical
-from somscale.engine.columns import Column, code_dtype
+from somscale.engine.readers.categories import code_by_hash, code_categorical
+from somscale.engine.readers.columns import Column, code_dtype
 from somscale.errors import InputError
 
 __all__ = ["Missing", "Noise", "factorize"]

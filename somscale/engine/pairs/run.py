@@ -1,22 +1,26 @@
 """Run a walk over pairs: as a plain loop, on Dask's schedulers, or as a graph for later.
 
-The sibling of :mod:`somscale.engine.run`; here too all ways give the same bits.
+The sibling of :mod:`somscale.engine.linear.run`; here too all ways give the same bits.
 """
 
 from __future__ import annotations
 
 import uuid
 from traceback import clear_frames
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from somscale.engine.memory import budget_bytes
-from somscale.engine.pair_cutting import PairPlan, plan_pairs
-from somscale.engine.pair_job import PairJob
-from somscale.engine.pair_recall import Sent, pairs_or_recall
-from somscale.engine.resident import release, resident
-from somscale.engine.run import LazyPass, Where, fold_alone, later, where_to_run
+from somscale.engine.pairs.cutting import PairPlan, plan_pairs
+from somscale.engine.pairs.job import PairJob
+from somscale.engine.pairs.recall import Sent, pairs_or_recall
+from somscale.engine.readers.resident import release, resident
+from somscale.engine.serial import fold_alone
 from somscale.engine.sink import Sink
+from somscale.engine.where import Where, where_to_run
 from somscale.reductions.base import Partial
+
+if TYPE_CHECKING:
+    from somscale.engine.later import LazyPass
 
 __all__ = ["lazy_pairs", "plan_pair_job", "run_pairs"]
 
@@ -101,7 +105,7 @@ def _run_serial(
 def _run_dask(
     plan: PairPlan, where: Where, keys: str, sink: Sink | None, token: str
 ) -> list[Partial]:
-    from somscale.engine.pair_graph import build_pair_graph
+    from somscale.engine.pairs.graph import build_pair_graph
     from somscale.engine.schedulers import compute_graph, ship
 
     job_node = None
@@ -125,7 +129,8 @@ def lazy_pairs(job: PairJob, token: str) -> LazyPass:
     Under a process pool that is chosen only when the graph is computed, and not in
     Dask's configuration, every task reads them whole.
     """
-    from somscale.engine.pair_graph import build_pair_graph
+    from somscale.engine.later import later
+    from somscale.engine.pairs.graph import build_pair_graph
 
     where = where_to_run()
     plan = _plan(job, where, lazy=True)

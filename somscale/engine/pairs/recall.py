@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from somscale._types import AnyArray
-from somscale.engine.pair_job import PairCut, PairJob
-from somscale.engine.pair_walk import PanelReader, Reader, walk_pairs
-from somscale.engine.recall import recall_or_make
-from somscale.engine.resident import Resident
+from somscale.engine.linear.recall import recall_or_make
+from somscale.engine.pairs.job import PairCut, PairJob
+from somscale.engine.pairs.walk import PanelReader, Reader, walk_pairs
+from somscale.engine.pairs.zorder import Square
+from somscale.engine.readers.resident import Resident
 from somscale.engine.sink import Sink
-from somscale.engine.walk import RunResult
-from somscale.engine.zorder import Square
+from somscale.reductions.base import RunResult
 
 __all__ = ["Panel", "Sent", "pairs_or_recall"]
 

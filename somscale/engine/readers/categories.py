@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from somscale._types import AnyArray, Int
-from somscale.engine.columns import Column, code_dtype
+from somscale.engine.readers.columns import Column, code_dtype
 from somscale.errors import InputError
 
 __all__ = ["code_by_hash", "code_categorical"]

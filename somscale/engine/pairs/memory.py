@@ -9,7 +9,7 @@ from somscale.engine.memory import (
     reading_bytes,
     waiting_partials,
 )
-from somscale.engine.pair_job import PairCut, PairJob
+from somscale.engine.pairs.job import PairCut, PairJob
 from somscale.reductions.base import Side
 
 __all__ = ["itemsize_of", "project_pairs"]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from somscale.engine.sources import (
+from somscale.engine.readers.sources import (
     ArraySource,
     MemmapSource,
     Source,

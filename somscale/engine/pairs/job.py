@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from somscale.engine.columns import Column
-from somscale.engine.sources import Source
-from somscale.engine.zorder import WHOLE, Square, upper_squares
+from somscale.engine.pairs.zorder import WHOLE, Square, upper_squares
+from somscale.engine.readers.columns import Column
+from somscale.engine.readers.sources import Source
 from somscale.errors import InputError
 from somscale.reductions.base import PairReduction, Side
 

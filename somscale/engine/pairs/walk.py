@@ -14,10 +14,9 @@ import numpy as np
 
 from somscale._types import AnyArray
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.pair_job import PairCut, PairJob, rows_of
-from somscale.engine.walk import RunResult
-from somscale.engine.zorder import Square, upper_squares
-from somscale.reductions.base import Block, Field, PairReduction, Partial, Side
+from somscale.engine.pairs.job import PairCut, PairJob, rows_of
+from somscale.engine.pairs.zorder import Square, upper_squares
+from somscale.reductions.base import Block, Field, PairReduction, Partial, RunResult, Side
 from somscale.reductions.merge import Fold
 
 __all__ = ["PanelReader", "Reader", "walk_pairs"]

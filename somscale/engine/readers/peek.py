@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from somscale._types import Float
-from somscale.engine.samples import Samples
+from somscale.engine.readers.samples import Samples
 from somscale.reductions.faults import LARGEST_VALUE
 
 __all__ = ["read_some_rows"]
