@@ -56,10 +56,11 @@ def pair_counts(table: Contingency) -> Value:
     their sum.  Pairs are unordered, i < j; scikit-learn's ``pair_confusion_matrix``
     counts them twice, as [[2d, 2b], [2c, 2a]].
 
-    The counts are exact int64; beyond 2^63 − 1, from 4.3e9 samples, they are float64.
+    The counts are exact: int64, or from 4.3e9 samples, where one may exceed 2^63 − 1,
+    Python integers.
     """
     pairs = _pairs(table)
-    return np.array(pairs, dtype=np.int64 if max(pairs) < _INT64 else np.float64)
+    return np.array(pairs, dtype=np.int64 if max(pairs) < _INT64 else object)
 
 
 @partition_index(
