@@ -1,4 +1,4 @@
-"""Exact quality indices of maps, embeddings and clusterings on data larger than memory."""
+"""Exact quality indices of maps and clusterings on data larger than memory."""
 
 from __future__ import annotations
 

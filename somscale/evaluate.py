@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,11 +11,13 @@ import xarray as xr
 
 from somscale.engine.linear.cutting import LinearPlan
 from somscale.engine.planview import Plan
+from somscale.engine.readers.columns import Column
 from somscale.engine.readers.samples import Samples
 from somscale.errors import InputError
 from somscale.metrics.assemble import assemble, refuse_clashes
 from somscale.metrics.candidates import (
     check_lengths,
+    coordinates_of,
     open_clusters,
     open_judged,
     open_labels,
@@ -22,6 +25,7 @@ from somscale.metrics.candidates import (
 )
 from somscale.metrics.compute import Problem, plan_problem, solve
 from somscale.metrics.selection import Metrics, select
+from somscale.store import open_dataset
 
 __all__ = ["evaluate", "plan"]
 
@@ -45,12 +49,14 @@ def evaluate(
     samples : array, DataArray, Dask array, zarr.Array or path, (sample, feature)
         The samples.  A path leads to a Zarr store or a ``.npy`` file.  None is
         allowed where clusterings are judged against labels alone.
-    projection : Dataset, MiniSom, array_like (sample,), or a dict of candidates
-        A map, or a clustering (one label a sample).  A dict of candidates of one
+    projection : Dataset, path, MiniSom, array_like (sample,), or a dict of candidates
+        A map (a path leads to its ``.zarr`` or ``.nc``), or a clustering (one label a
+        sample).  A dict of candidates of one
         kind adds the dim ``candidate``; the samples are read once for all.
     labels : array_like, (sample,), optional
         Classes of the samples; they add the external indices (labels against
-        clusters, or against a map's units).
+        clusters, or against a map's units).  Labels and clusterings that are
+        DataArrays are put in the samples' order by the coordinates they share.
     metrics : "all", name, sequence or mapping
         Indices or families by name; a mapping gives variants, label to name or
         to (name, parameters).
@@ -148,6 +154,7 @@ def _problem(
     opened = None if samples is None else open_judged(samples)
     named = isinstance(projection, dict)
     candidates = projection if named else {"projection": projection}
+    candidates = {name: _open_candidate(value) for name, value in candidates.items()}
     if not candidates:
         raise InputError("the dict of candidates is empty; give at least one map or clustering")
     kinds = {name: _kind(value) for name, value in candidates.items()}
@@ -158,11 +165,13 @@ def _problem(
         raise InputError(f"candidates need names that are texts, not {list(candidates)}")
     classes = None
     if labels is not None:
-        classes = open_labels(labels, missing=policies.get("missing", "error"))
+        known = {} if opened is None else opened.sample_coords
+        classes = open_labels(labels, known, missing=policies.get("missing", "error"))
     if kind == "map":
         problem = _map_problem(opened, candidates, classes)
     else:
-        problem = _cluster_problem(opened, candidates, classes, policies)
+        known = coordinates_of(labels) if opened is None else opened.sample_coords
+        problem = _cluster_problem(opened, candidates, classes, known, policies)
     return problem, named
 
 
@@ -176,10 +185,15 @@ def _map_problem(opened: Samples | None, candidates: Mapping[str, Any], classes:
 
 
 def _cluster_problem(
-    opened: Samples | None, candidates: Mapping[str, Any], classes: Any, policies: Mapping[str, Any]
+    opened: Samples | None,
+    candidates: Mapping[str, Any],
+    classes: Column | None,
+    known: Mapping[str, xr.Variable],
+    policies: Mapping[str, Any],
 ) -> Problem:
+    several = len(candidates) > 1
     clusters = {
-        name: open_clusters(value, name=name if len(candidates) > 1 else "clusters", **policies)
+        name: open_clusters(value, known, name=name if several else "clusters", **policies)
         for name, value in candidates.items()
     }
     for column in clusters.values():
@@ -189,7 +203,19 @@ def _cluster_problem(
     return Problem(clusters, opened, classes)
 
 
+def _open_candidate(candidate: Any) -> Any:
+    """A map that is named by its path; anything else as it is."""
+    if isinstance(candidate, str | os.PathLike):
+        with open_dataset(candidate) as som:
+            return som.load()
+    return candidate
+
+
 def _kind(candidate: Any) -> str:
+    if isinstance(candidate, list | tuple) and any(isinstance(c, xr.Dataset) for c in candidate):
+        raise InputError(
+            "several candidates are a dict of names, like {'small': som, 'large': som}"
+        )
     if isinstance(candidate, xr.Dataset) or type(candidate).__module__.startswith("minisom"):
         return "map"
     shape: tuple[Any, ...] | str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import xarray as xr
 
 from somscale.errors import InputError
 
-__all__ = ["open_dataset", "write_dataset"]
+__all__ = ["check_target", "open_dataset", "write_dataset"]
 
 
 def write_dataset(
@@ -25,9 +26,10 @@ def write_dataset(
     Raises
     ------
     InputError
-        The name ends in neither ``.zarr`` nor ``.nc``.
+        The name ends in neither ``.zarr`` nor ``.nc``, or NetCDF cannot be written here.
     """
     target = Path(path)
+    check_target(target)
     fresh = target.with_name(f".{target.name}.partial")
     _remove(fresh)
     if target.suffix == ".zarr":
@@ -35,12 +37,28 @@ def write_dataset(
             # xarray opens a store quickest, and without a warning, by consolidated metadata
             warnings.filterwarnings("ignore", "Consolidated metadata is currently", UserWarning)
             _with_plain_text(dataset).to_zarr(fresh, mode="w", encoding=encoding, consolidated=True)
-    elif target.suffix == ".nc":
-        dataset.to_netcdf(fresh, encoding=encoding)
     else:
-        raise InputError(f"a Dataset is written as .zarr or .nc, not {target.name!r}")
+        dataset.to_netcdf(fresh, encoding=encoding)
     _remove(target)
     fresh.rename(target)
+
+
+def check_target(path: Path) -> None:
+    """Refuse a name that :func:`write_dataset` cannot write, before there is anything to lose.
+
+    Raises
+    ------
+    InputError
+        As :func:`write_dataset`.
+    """
+    if path.suffix not in (".zarr", ".nc"):
+        raise InputError(f"a Dataset is written as .zarr or .nc, not {path.name!r}")
+    # without either xarray falls back to NetCDF 3, which has no 64-bit integers
+    if path.suffix == ".nc" and not any(map(find_spec, ("netCDF4", "h5netcdf"))):
+        raise InputError(
+            f"{path.name!r} needs netCDF4 or h5netcdf: pip install 'somscale[netcdf]', "
+            "or write .zarr"
+        )
 
 
 def _with_plain_text(dataset: xr.Dataset) -> xr.Dataset:

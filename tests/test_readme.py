@@ -26,6 +26,7 @@ def test_the_python_runs_as_printed() -> None:
     for block in blocks("python"):
         exec(compile(block, str(README), "exec"), names)
     assert names["q"].sizes["candidate"] == 3
+    assert dict(names["patterns"].sizes) == {"unit": 9, "lat": 6, "lon": 5}
     assert list(names["table"].columns) == ["quantization_error", "topographic_error"]
 
 

@@ -60,7 +60,11 @@ _SHARED = [
         help="An index or a family of indices. Repeat it for several. Default: all.",
     ),
     click.option(
-        "--temperature", "-T", multiple=True, type=float, help="Temperature of the distortion."
+        "--temperature",
+        "-T",
+        multiple=True,
+        type=float,
+        help="Neighbourhood radius of the distortion, in map distance. Default: 1.",
     ),
     click.option("--kernel", metavar="NAME", help="Neighbourhood kernel of the distortion."),
     click.option(
@@ -112,6 +116,8 @@ def evaluate(
         if output is not None:
             write_dataset(result, output)
     results.show(result, as_json=as_json)
+    if output is not None:
+        click.echo(f"Wrote {output}", err=True)
 
 
 @main.command()

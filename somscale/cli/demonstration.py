@@ -36,5 +36,5 @@ def run(folder: Path) -> None:
     write_dataset(result, result_path)
     click.echo(as_text(result))
     click.echo(f"\nThe result is an xarray Dataset in {result_path}. Open it with")
-    click.echo(f"    import xarray; q = xarray.open_zarr('{result_path}')")
+    click.echo(f"    import xarray; q = xarray.open_zarr('{result_path}').load()")
     click.echo("    q['value'].sel(metric='topographic_error'); q['hits']; q['bmu']")

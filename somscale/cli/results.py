@@ -10,6 +10,7 @@ import click
 import numpy as np
 import xarray as xr
 
+from somscale import store
 from somscale.cli.tables import table_text
 from somscale.engine.planview import Plan
 from somscale.errors import InputError
@@ -23,12 +24,12 @@ _ARROWS = {
     "zero": "0 is best",
     "none": "",
 }
+_SHORT_DIMS = {"temperature", "part", "pair"}
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
     """Refuse a target that cannot be written, before anything is computed."""
-    if path.suffix not in (".zarr", ".nc"):
-        raise InputError(f"the result is written as .zarr or .nc, not {path.name!r}")
+    store.check_target(path)
     if path.exists() and not overwrite:
         raise InputError(f"{str(path)!r} exists; name another --output, or add --overwrite")
     if not path.absolute().parent.is_dir():
@@ -67,7 +68,18 @@ def as_text(result: xr.Dataset) -> str:
         direction = _ARROWS.get(facts.get("direction", ""), "")
         rows.append([label, *cells, direction, facts.get("range", ""), facts.get("units", "")])
         notes += [f"{label}: {note}" for note in facts.get("notes", []) if note]
-    return "\n".join([table_text(["index", *heads, "direction", "range", "units"], rows), *notes])
+    heads = ["index", *heads, "direction", "range", "units"]
+    lines = [table_text(heads, rows)] if rows else []
+    return "\n".join([*lines, *notes, *_unshown(result)])
+
+
+def _unshown(result: xr.Dataset) -> list[str]:
+    """A line on what is too long for a table."""
+    own = {"candidate", "metric", *_SHORT_DIMS}
+    long = [str(name) for name, array in result.data_vars.items() if set(array.dims) - own]
+    if not long:
+        return []
+    return [f"\nValues of units and samples, in the result that -o writes: {', '.join(long)}"]
 
 
 def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
@@ -84,7 +96,7 @@ def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
         lines.append((label, value))
     for name, array in result.data_vars.items():
         own = [d for d in array.dims if d not in ("candidate", "metric")]
-        if name in ("value", "note", "n_units") or not set(own) <= {"temperature", "part", "pair"}:
+        if name in ("value", "note", "n_units") or not set(own) <= _SHORT_DIMS:
             continue
         for place in np.ndindex(*(array.sizes[d] for d in own)):
             row = array.isel(dict(zip(own, place, strict=True)))

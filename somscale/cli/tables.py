@@ -17,8 +17,8 @@ _WIDE = 1_000
 def table_text(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table as plain text; cells are never read as markup."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, overflow="fold")
+    for position, head in enumerate(heads):
+        table.add_column(head, overflow="fold", no_wrap=position == 0)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     screen = Console()

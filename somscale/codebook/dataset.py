@@ -12,6 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from somscale._version import __version__
+from somscale.engine.readers.alignment import coords_along, order_to_match
 from somscale.engine.readers.samples import Samples, refuse_names
 from somscale.errors import InputError
 from somscale.topology import Grid
@@ -104,9 +105,8 @@ def read_weights(
     if isinstance(weights, xr.DataArray):
         feature_dim = str(weights.dims[-1])
         coords = {
-            str(name): (feature_dim, c.values, c.attrs)
-            for name, c in weights.coords.items()
-            if c.dims == (feature_dim,)
+            name: (feature_dim, labels.values, labels.attrs)
+            for name, labels in coords_along(weights, feature_dim).items()
         }
         attributes = {k: v for k, v in weights.attrs.items() if k in ("long_name", "units")}
         weights = weights.values
@@ -187,23 +187,14 @@ class TrainedMap:
                 f"the map has {self.codes.shape[1]} features and the samples have {n_features} "
                 f"(dim {samples.feature_dim!r}){hint}"
             )
-        ours = self.feature_coords.get(self.feature_dim)
-        theirs = samples.feature_coords.get(samples.feature_dim)
-        if ours is None or theirs is None or np.array_equal(ours.values, theirs.values):
+        dim = samples.feature_dim
+        ours = {
+            dim if name == self.feature_dim else name: labels
+            for name, labels in self.feature_coords.items()
+        }
+        order = order_to_match(ours, samples.feature_coords, dim, "the map and the samples")
+        if order is None:
             return self
-        return self._reordered(ours.values, theirs.values, samples.feature_dim)
-
-    def _reordered(self, ours: NDArray[Any], theirs: NDArray[Any], dim: str) -> TrainedMap:
-        place = {label: position for position, label in enumerate(ours.tolist())}
-        labels = theirs.tolist()
-        missing = [label for label in labels if label not in place]
-        if missing or not len(place) == len(set(labels)) == len(labels):
-            culprit = f"{missing[0]!r} is not among the map's" if missing else "some labels repeat"
-            raise InputError(
-                f"the labels of {dim!r} differ between samples and map: {culprit}; select the same "
-                f"labels in both, or drop them with samples.drop_vars({dim!r}) to go by position"
-            )
-        order = [place[label] for label in labels]
         return TrainedMap(
             self.codes[:, order], self.grid, {}, self.feature_dim, known_as=self.fingerprint
         )

@@ -9,6 +9,7 @@ import xarray as xr
 
 from somscale.codebook.dataset import GRID_ARRAYS, TrainedMap, read_weights
 from somscale.codebook.minisom import from_minisom
+from somscale.engine.readers.alignment import coords_along
 from somscale.errors import InputError
 from somscale.topology import Grid
 
@@ -42,5 +43,4 @@ def as_map(som: Any) -> TrainedMap:
     grid = Grid.from_spec(spec)
     feature_dim = str(codes.dims[1])
     values = read_weights(codes, grid)[0]
-    coords = {str(n): c.variable for n, c in codes.coords.items() if c.dims == (feature_dim,)}
-    return TrainedMap(values, grid, coords, feature_dim)
+    return TrainedMap(values, grid, coords_along(codes, feature_dim), feature_dim)

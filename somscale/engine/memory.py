@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from somscale.engine.linear.job import Cut, LinearJob
@@ -179,8 +179,3 @@ def waiting_partials(tasks: int, fan_in: int, threads: int) -> int:
     """Partials that wait to be merged at a time, at most."""
     levels = max(1, math.ceil(math.log(max(tasks, 2), fan_in)))
     return min(tasks, fan_in * levels + threads)
-
-
-def one_tile(job: LinearJob, cut: Cut) -> Cut:
-    """The cut that holds least: one tile a task, merged in pairs."""
-    return replace(cut, run_tiles=1, fan_in=2)

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 import xarray as xr
 
 from somscale.codebook import TrainedMap, as_map
+from somscale.engine.readers.alignment import coords_along, order_to_match
 from somscale.engine.readers.columns import Column
 from somscale.engine.readers.labels import factorize
 from somscale.engine.readers.samples import Samples, open_samples
 from somscale.errors import InputError
 
-__all__ = ["check_lengths", "open_clusters", "open_judged", "open_labels", "open_map"]
+__all__ = [
+    "check_lengths",
+    "coordinates_of",
+    "open_clusters",
+    "open_judged",
+    "open_labels",
+    "open_map",
+]
+
+Coordinates: TypeAlias = Mapping[str, xr.Variable]
 
 
 def open_judged(samples: Any) -> Samples:
@@ -36,14 +47,34 @@ def open_map(som: Any, samples: Samples) -> TrainedMap:
     return as_map(som).matched_to(samples)
 
 
-def open_labels(labels: Any, *, missing: Any = "error") -> Column:
-    """Classes of the samples."""
-    return factorize(labels, name="labels", missing=missing)
+def open_labels(labels: Any, like: Coordinates, *, missing: Any = "error") -> Column:
+    """Classes of the samples, in the order of the coordinates they share with `like`."""
+    return factorize(_in_order(labels, like, "labels"), name="labels", missing=missing)
 
 
-def open_clusters(clusters: Any, *, name: str = "clusters", **policies: Any) -> Column:
-    """A clustering of the samples."""
-    return factorize(clusters, name=name, **policies)
+def open_clusters(
+    clusters: Any, like: Coordinates, *, name: str = "clusters", **policies: Any
+) -> Column:
+    """A clustering of the samples, in the order of the coordinates they share with `like`."""
+    return factorize(_in_order(clusters, like, name), name=name, **policies)
+
+
+def coordinates_of(values: Any) -> Coordinates:
+    """Coordinates of one value a sample, where it has any."""
+    if isinstance(values, xr.DataArray) and values.ndim == 1:
+        return coords_along(values, str(values.dims[0]))
+    return {}
+
+
+def _in_order(values: Any, like: Coordinates, what: str) -> Any:
+    own = coordinates_of(values)
+    if any(len(labels) != len(values) for labels in like.values()):
+        return values  # another number of samples, which is refused by its lengths
+    if not own or not like:
+        return values
+    dim = str(values.dims[0])
+    order = order_to_match(own, like, dim, f"{what} and samples")
+    return values if order is None else values[order]
 
 
 def check_lengths(labels: Column, clusters: Column | Samples) -> None:

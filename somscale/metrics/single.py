@@ -11,6 +11,7 @@ import xarray as xr
 from somscale.engine.readers.columns import Column
 from somscale.metrics.candidates import (
     check_lengths,
+    coordinates_of,
     open_clusters,
     open_judged,
     open_labels,
@@ -41,8 +42,8 @@ def compute_partition_index(
     """Compute an index of two partitions."""
     policies = {name: given[name] for name in _POLICIES if name in given}
     rest = {name: value for name, value in given.items() if name not in _POLICIES}
-    classes = open_labels(labels, missing=policies.get("missing", "error"))
-    found: Column = open_clusters(clusters, **policies)
+    classes = open_labels(labels, {}, missing=policies.get("missing", "error"))
+    found: Column = open_clusters(clusters, coordinates_of(labels), **policies)
     check_lengths(classes, found)
     return _compute(spec, Problem({"clusters": found}, labels=classes), rest)
 

@@ -73,13 +73,16 @@ def factorize(
     """
     _check_policy("noise", noise, get_args(Noise))
     _check_policy("missing", missing, get_args(Missing))
+    if isinstance(labels, str):
+        raise InputError(f"{name} is the text {labels!r}; give the values, one a sample")
     values, masked = _open(labels, name)
     column = _encode(values, masked, name)
     if column.n_excluded and missing == "error":
         first = int(np.argmax(column.values < 0))
         raise InputError(
             f"{name}: {column.n_excluded} of {len(column)} are missing, the first at position "
-            f"{first}; fill them, or leave those samples out with missing='drop'"
+            f"{first}; fill them, or leave those samples out with missing='drop' "
+            "(in evaluate missing_labels='drop')"
         )
     return column if noise == "cluster" else _set_apart(column, noise, noise_label)
 
@@ -117,6 +120,7 @@ def _open(labels: Any, name: str) -> tuple[Any, Bool | None]:
 
 
 def _check_shape(shape: tuple[Any, ...] | None, name: str) -> None:
+    """Refuse what is not one value a sample."""
     if shape is not None and len(shape) != 1:
         raise InputError(
             f"{name}: labels have one dimension, (sample,), and these have the shape {shape}"

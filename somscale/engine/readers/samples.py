@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
+from somscale.engine.readers.alignment import coords_along
 from somscale.engine.readers.sources import (
     ArraySource,
     MemmapSource,
@@ -40,7 +41,7 @@ class Samples:
         Where the values are; one of the two.
     sample_dim, feature_dim : str
         Names of the dimensions.
-    sample_coords, feature_coords : mapping of str to DataArray
+    sample_coords, feature_coords : mapping of str to Variable
         Coordinates along one dimension each.
     units : str or None
         Units of the values.
@@ -51,8 +52,8 @@ class Samples:
     blocks: da.Array | None = None
     sample_dim: str = "sample"
     feature_dim: str = "feature"
-    sample_coords: Mapping[str, xr.DataArray] = field(default_factory=dict)
-    feature_coords: Mapping[str, xr.DataArray] = field(default_factory=dict)
+    sample_coords: Mapping[str, xr.Variable] = field(default_factory=dict)
+    feature_coords: Mapping[str, xr.Variable] = field(default_factory=dict)
     units: str | None = None
 
     @property
@@ -64,7 +65,7 @@ class Samples:
     def entry_names(self) -> EntryNames:
         """How errors name an entry."""
         labels = self.feature_coords.get(self.feature_dim)
-        features = None if labels is None else labels.to_numpy().tolist()
+        features = None if labels is None else np.asarray(labels.values).tolist()
         return EntryNames(self.sample_dim, self.feature_dim, features)
 
     def refuse_names(self, taken: Collection[str]) -> None:
@@ -218,8 +219,8 @@ def _open_array(array: xr.DataArray) -> Samples:
     facts: dict[str, Any] = {
         "sample_dim": sample_dim,
         "feature_dim": feature_dim,
-        "sample_coords": _along(array, sample_dim),
-        "feature_coords": _along(array, feature_dim),
+        "sample_coords": coords_along(array, sample_dim),
+        "feature_coords": coords_along(array, feature_dim),
         "units": array.attrs.get("units"),
     }
     if array.chunks is not None:
@@ -230,10 +231,6 @@ def _open_array(array: xr.DataArray) -> Samples:
     bare = array.drop_vars(list(array.coords))
     source = XarraySource(bare, (chunks.get(sample_dim, 1), chunks.get(feature_dim, 1)))
     return Samples((array.shape[0], array.shape[1]), source, **facts)
-
-
-def _along(array: xr.DataArray, dim: str) -> dict[str, xr.DataArray]:
-    return {str(n): c.variable for n, c in array.coords.items() if c.dims == (dim,)}
 
 
 def _is_zarr(samples: Any) -> bool:
