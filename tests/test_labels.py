@@ -314,7 +314,7 @@ def test_noise_may_be_singletons(labels: Any, noise_label: Any) -> None:
         (da.zeros((10**6, 10**6)), r"the shape \(1000000, 1000000\)"),
         (xr.DataArray([[1]]), r"the shape \(1, 1\)"),
         (3, r"the shape \(\)"),
-        ("text", "is the text 'text'; give the values"),
+        ("text", "this is the text 'text'; give the values"),
         ([[1], [2, 3]], "this list does not hold one label a sample"),
         (xr.Dataset({"a": 1}), "this Dataset does not hold one label a sample"),
         ([1, 0.5], "0.5 at position 1 is not an integer"),

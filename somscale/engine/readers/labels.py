@@ -74,7 +74,7 @@ def factorize(
     _check_policy("noise", noise, get_args(Noise))
     _check_policy("missing", missing, get_args(Missing))
     if isinstance(labels, str):
-        raise InputError(f"{name} is the text {labels!r}; give the values, one a sample")
+        raise InputError(f"{name}: this is the text {labels!r}; give the values, one a sample")
     values, masked = _open(labels, name)
     column = _encode(values, masked, name)
     if column.n_excluded and missing == "error":
