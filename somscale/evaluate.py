@@ -12,6 +12,7 @@ import xarray as xr
 from somscale.engine.linear.cutting import LinearPlan
 from somscale.engine.planview import Plan
 from somscale.engine.readers.columns import Column
+from somscale.engine.readers.labels import check_policies
 from somscale.engine.readers.samples import Samples
 from somscale.errors import InputError
 from somscale.metrics.assemble import assemble, refuse_clashes
@@ -151,6 +152,7 @@ def _problem(
     samples: Any, projection: Any, labels: Any, policies: Mapping[str, Any]
 ) -> tuple[Problem, bool]:
     """The problem, and whether the candidates have names of the user's."""
+    check_policies(**policies)
     opened = None if samples is None else open_judged(samples)
     named = isinstance(projection, dict)
     candidates = projection if named else {"projection": projection}

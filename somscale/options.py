@@ -104,7 +104,7 @@ def parse_bytes(text: int | float | str) -> int:
     InputError
         The text is no amount of memory.
     """
-    if isinstance(text, int | float):
+    if isinstance(text, int | float) and not isinstance(text, bool):
         amount, factor = float(text), 1
     elif not isinstance(text, str):
         raise InputError(f"{text!r} is no amount of memory; write for example '2GiB'")

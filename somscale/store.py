@@ -21,12 +21,14 @@ def write_dataset(
 ) -> None:
     """Write a Dataset to a ``.zarr`` store or a ``.nc`` file.
 
-    What is there already is replaced, and only once the new one is whole.
+    A store or file that is there already is replaced, and only once the new one is
+    whole.  Anything else there is left alone.
 
     Raises
     ------
     InputError
-        The name ends in neither ``.zarr`` nor ``.nc``, or NetCDF cannot be written here.
+        The name ends in neither ``.zarr`` nor ``.nc``, NetCDF cannot be written here, or
+        what is there is a link, or a folder that is no Zarr store.
     """
     target = Path(path)
     check_target(target)
@@ -53,12 +55,22 @@ def check_target(path: Path) -> None:
     """
     if path.suffix not in (".zarr", ".nc"):
         raise InputError(f"a Dataset is written as .zarr or .nc, not {path.name!r}")
+    _check_replaceable(path)
     # without either xarray falls back to NetCDF 3, which has no 64-bit integers
     if path.suffix == ".nc" and not any(map(find_spec, ("netCDF4", "h5netcdf"))):
         raise InputError(
             f"{path.name!r} needs netCDF4 or h5netcdf: pip install 'somscale[netcdf]', "
             "or write .zarr"
         )
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse to replace what may hold more than a Dataset."""
+    if path.is_symlink():
+        raise InputError(f"{str(path)!r} is a link; name the place it leads to, or another")
+    is_store = any((path / name).is_file() for name in ("zarr.json", ".zgroup"))
+    if path.is_dir() and not is_store:
+        raise InputError(f"{str(path)!r} is a folder and no Zarr store; choose another name")
 
 
 def _with_plain_text(dataset: xr.Dataset) -> xr.Dataset:
@@ -86,7 +98,8 @@ def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
             opened: xr.Dataset = xr.open_zarr(source, chunks=None)
             return opened
     except (OSError, ValueError, KeyError) as error:
-        raise InputError(f"{str(source)!r} is neither a Zarr store nor NetCDF: {error}") from None
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{str(source)!r} is neither a Zarr store nor NetCDF: {reason}") from None
 
 
 def _remove(path: Path) -> None:

@@ -134,7 +134,7 @@ def test_packed_archives_are_decoded(tmp_path: Path) -> None:
     xr.testing.assert_identical(as_path, as_array)
     xr.testing.assert_identical(as_path, ss.evaluate(decoded.values, SOM))
     raw = xr.open_zarr(path, consolidated=False, chunks=None, mask_and_scale=False)["x"]
-    with pytest.raises(InputError, match=r"not decoded .add_offset .*mask_and_scale=True"):
+    with pytest.raises(InputError, match=r"not decoded .scale_factor=.*mask_and_scale=True"):
         ss.evaluate(raw, SOM)
 
 

@@ -19,8 +19,8 @@ class _Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
-        except SomscaleError as error:
-            raise click.ClickException(str(error)) from error
+        except (SomscaleError, OSError) as error:
+            raise click.ClickException(" ".join(str(error).split())) from error
 
 
 class _Group(click.Group):
@@ -111,7 +111,7 @@ def evaluate(
             results.show_plan(question.plan(), as_json=as_json)
             return
         if output is not None:
-            results.check_target(output, overwrite=overwrite)
+            results.check_target(output, inputs.paths(data, options), overwrite=overwrite)
         result = question.evaluate()
         if output is not None:
             write_dataset(result, output)

@@ -8,6 +8,7 @@ import click
 
 from somscale.cli.results import as_text
 from somscale.datasets import write_digits
+from somscale.errors import InputError
 from somscale.evaluate import evaluate
 from somscale.store import open_dataset, write_dataset
 from somscale.topology import Grid
@@ -18,6 +19,8 @@ __all__ = ["run"]
 
 def run(folder: Path) -> None:
     """Write the archive, train, judge and keep the result in `folder`."""
+    if folder.is_file():
+        raise InputError(f"{str(folder)!r} is a file; name another --output")
     folder.mkdir(parents=True, exist_ok=True)
     archive, som_path, result_path = (
         folder / name for name in ("digits.zarr", "map.zarr", "result.zarr")

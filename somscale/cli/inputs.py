@@ -15,7 +15,7 @@ from somscale.errors import InputError
 from somscale.evaluate import evaluate, plan
 from somscale.store import open_dataset
 
-__all__ = ["Question", "read_question"]
+__all__ = ["Question", "paths", "read_question"]
 
 _PARAMETERS = ("kernel", "neighborhood")
 
@@ -56,6 +56,12 @@ def read_question(data: Path, options: Mapping[str, Any]) -> Question:
     return Question(_samples(data, options["variable"]), _projection(data, options), settings)
 
 
+def paths(data: Path, options: Mapping[str, Any]) -> list[Path]:
+    """The files and stores that a command line names to be read."""
+    columns = [*options["clusters"], *([options["labels"]] if options["labels"] else [])]
+    return [data, *options["maps"], *(Path(name) for name in columns if Path(name).exists())]
+
+
 def _samples(data: Path, variable: str | None) -> Any:
     if variable is None:
         return data
@@ -87,8 +93,8 @@ def _column(data: Path, name: str) -> Any:
     if name.endswith(".npy"):
         try:
             return np.load(name, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{name!r} is no .npy file of labels: {error}") from None
+        except (OSError, ValueError):
+            raise InputError(f"{name!r} is no .npy file of one value a sample") from None
     if data.suffix == ".npy":
         raise InputError(f"{name!r} is no .npy file, and {str(data)!r} has no variables")
     return _store(data, name).load()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +29,20 @@ _ARROWS = {
 _SHORT_DIMS = {"temperature", "part", "pair"}
 
 
-def check_target(path: Path, *, overwrite: bool) -> None:
-    """Refuse a target that cannot be written, before anything is computed."""
+def check_target(path: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
+    """Refuse a target that cannot be written, or is read, before anything is computed."""
     store.check_target(path)
+    target = path.resolve()
+    for source in (source.resolve() for source in inputs):
+        if target == source or target in source.parents or source in target.parents:
+            raise InputError(f"{str(path)!r} is read by this command; name another --output")
     if path.exists() and not overwrite:
         raise InputError(f"{str(path)!r} exists; name another --output, or add --overwrite")
-    if not path.absolute().parent.is_dir():
-        raise InputError(f"there is no folder {str(path.absolute().parent)!r}; make it first")
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {str(folder)!r}; make it first")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"the folder {str(folder)!r} cannot be written to; name another --output")
 
 
 def show(result: xr.Dataset, *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import xarray as xr
 
 from somscale.codebook.dataset import GRID_ARRAYS, TrainedMap, read_weights
@@ -36,7 +37,11 @@ def as_map(som: Any) -> TrainedMap:
     codes = som["codes"]
     if codes.ndim != 2 or codes.dims[0] != "unit":
         raise InputError(f"the map's codes have dims {codes.dims}, not (unit, feature)")
-    spec = json.loads(som.attrs["grid"])
+    codes = _in_unit_order(codes)
+    try:
+        spec = json.loads(som.attrs["grid"])
+    except ValueError:
+        raise InputError("the map's attribute 'grid' is not JSON; make the map anew") from None
     for name in GRID_ARRAYS:
         if f"grid_{name}" in som:
             spec[name] = som[f"grid_{name}"].values
@@ -44,3 +49,16 @@ def as_map(som: Any) -> TrainedMap:
     feature_dim = str(codes.dims[1])
     values = read_weights(codes, grid)[0]
     return TrainedMap(values, grid, coords_along(codes, feature_dim), feature_dim)
+
+
+def _in_unit_order(codes: xr.DataArray) -> xr.DataArray:
+    """Codes by ascending unit, whatever was sorted or selected since."""
+    if "unit" not in codes.coords:
+        return codes
+    units = codes["unit"].values
+    if sorted(units.tolist()) != list(range(len(units))):
+        raise InputError(
+            f"the map's units are {units.tolist()[:5]}…, not all of 0 to {len(units) - 1}; "
+            "a part of a map is no map, make one with ss.codebook(weights, grid)"
+        )
+    return codes.isel(unit=np.argsort(units))

@@ -13,15 +13,30 @@ if TYPE_CHECKING:
 __all__ = ["progress_bar"]
 
 
-def progress_bar(total: int, label: str) -> tqdm[Any]:
+class _Silent:
+    """No bar, and none of tqdm's threads."""
+
+    disable = True
+
+    def __enter__(self) -> _Silent:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        """Nothing was shown, so nothing is cleared."""
+
+    def update(self) -> None:
+        """Count nothing."""
+
+
+def progress_bar(total: int, label: str) -> tqdm[Any] | _Silent:
     """A bar that counts tasks; silent unless the option ``progress`` is set.
 
     A notebook's stderr is no terminal but shows a plain bar well, and a plain
     bar needs no widgets.
     """
+    if not get_options().progress:
+        return _Silent()
     from tqdm import tqdm
 
-    disable: bool | None = True
-    if get_options().progress:
-        disable = False if "ipykernel" in sys.modules else None
+    disable = False if "ipykernel" in sys.modules else None
     return tqdm(total=total, desc=label, unit="task", disable=disable, leave=False)

@@ -22,7 +22,7 @@ from somscale.engine.readers.columns import Column
 from somscale.engine.readers.samples import Samples
 from somscale.engine.tokens import job_token
 from somscale.metrics.spec import MetricSpec
-from somscale.metrics.values import Value, note_of, number_of
+from somscale.metrics.values import Value, note_of, number_of, undefined
 from somscale.reductions.contingency import (
     DENSE_CELLS,
     LARGE_DENSE_CELLS,
@@ -174,7 +174,11 @@ def _bundle(problem: Problem, candidate: str, found: Mapping[str, Any]) -> dict[
 
 
 def _apply(request: Request, *statistics: Any) -> Value:
-    return request.spec.formula(*statistics, **request.parameters)
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = request.spec.formula(*statistics, **request.parameters)
+    if request.spec.scalar and not note_of(value) and not np.isfinite(number_of(value)):
+        return undefined("the value overflows float64; rescale the samples and the map")
+    return value
 
 
 def _answer_now(request: Request, bundle: Mapping[str, Any]) -> Answer:

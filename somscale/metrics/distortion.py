@@ -137,22 +137,24 @@ def distortion_parts(
     """
     parts = np.zeros((3, len(temperature)))
     for block, weights, moves in _unit_blocks(units, grid, temperature, kernel):
-        for position, unit in enumerate(block):
-            parts += _parts_of_unit(units, int(unit), weights[position], moves[position])
+        parts += _parts_of_block(units, block, weights, moves)
     return parts / units.n_samples
 
 
-def _parts_of_unit(units: UnitStats, unit: int, weights: Float, moves: Float) -> Float:
-    """The three parts of one unit's samples, (3, temperatures), about its code vector."""
-    count, residual = units.hits[unit], units.residuals[unit]
-    mean = residual / count
-    total = weights.sum(axis=0)
+def _parts_of_block(units: UnitStats, block: Int, weights: Float, moves: Float) -> Float:
+    """The three parts summed over some units, (3, temperatures), about each one's code."""
+    counts, residuals = units.hits[block], units.residuals[block]
+    means = residuals / counts[:, None]
+    total = weights.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        centre = weights.T @ moves / total[:, None]
-    within = total * max(0.0, units.squares[unit] - residual @ mean)
-    bias = total * count * ((mean - centre) ** 2).sum(axis=1)
-    spread = np.stack([((moves - c) ** 2).sum(axis=1) for c in centre], axis=1)
-    return np.stack([within, bias, count * (weights * spread).sum(axis=0)])
+        centres = np.matmul(weights.transpose(0, 2, 1), moves) / total[..., None]
+    scatter = units.squares[block] - np.einsum("bd,bd->b", residuals, means)
+    bias = ((means[:, None, :] - centres) ** 2).sum(axis=2)
+    squares = np.einsum("bkd,bkd->bk", moves, moves)
+    around = np.einsum("bk,bkt->bt", squares, weights) - total * (centres**2).sum(axis=2)
+    within = total * np.maximum(scatter, 0)[:, None]
+    parts = np.stack([within, total * counts[:, None] * bias, counts[:, None] * around])
+    return np.asarray(parts.sum(axis=1))
 
 
 def _unit_sums(units: UnitStats, grid: Grid, temperature: Float, kernel: str) -> Float:

@@ -89,6 +89,9 @@ def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunct
     function.__doc__ = public_docstring(formula.__doc__ or "", spec)
     function.__signature__ = _signature(formula, spec.subject)  # type: ignore[attr-defined]
     function.spec = spec  # type: ignore[attr-defined]
+    # pickle looks a function up by its name, which the public function has taken
+    function.formula = formula  # type: ignore[attr-defined]
+    formula.__qualname__ = f"{formula.__name__}.formula"
     return function  # type: ignore[return-value]
 
 

@@ -80,6 +80,8 @@ def explained_variance(units: UnitStats) -> Value:
     distance from the map.
     """
     total = total_scatter(units)
+    if not np.isfinite(total):
+        return undefined("the total scatter overflows float64; rescale the samples and the map")
     if total == 0:
         return undefined("all samples are equal, up to rounding: there is no variance to explain")
     return float(1 - units.squares.sum() / total)
@@ -101,7 +103,7 @@ def total_scatter(units: UnitStats) -> float:
     # added the features of a sample, or the samples of a tile, one after the other
     size = float((units.squares + units.hits * np.einsum("kd,kd->k", offsets, offsets)).sum())
     rounding = (TILE_ROWS + units.n_features) * np.finfo(float).eps * size
-    return 0.0 if total <= rounding else total
+    return 0.0 if total <= rounding < np.inf else total
 
 
 @map_index(

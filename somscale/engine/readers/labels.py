@@ -71,8 +71,7 @@ def factorize(
         Labels that are not one-dimensional, empty, missing, or of a type or value that
         names no group; an unknown policy.
     """
-    _check_policy("noise", noise, get_args(Noise))
-    _check_policy("missing", missing, get_args(Missing))
+    check_policies(noise=noise, noise_label=noise_label, missing=missing)
     if isinstance(labels, str):
         raise InputError(f"{name}: this is the text {labels!r}; give the values, one a sample")
     values, masked = _open(labels, name)
@@ -85,6 +84,16 @@ def factorize(
             "(in evaluate missing_labels='drop')"
         )
     return column if noise == "cluster" else _set_apart(column, noise, noise_label)
+
+
+def check_policies(
+    *, noise: str = "cluster", noise_label: Any = -1, missing: str = "error"
+) -> None:
+    """Refuse policies that do not exist."""
+    _check_policy("noise", noise, get_args(Noise))
+    _check_policy("missing", missing, get_args(Missing))
+    if np.ndim(noise_label) != 0:
+        raise InputError(f"noise_label is one label, not {noise_label!r}")
 
 
 def _check_policy(what: str, policy: str, known: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     import zarr
 
 __all__ = ["Samples", "open_samples", "refuse_names"]
+
+_NAN_AS_TEXT = base64.standard_b64encode(np.array(np.nan, "<f8").tobytes()).decode()
 
 
 @dataclass(frozen=True)
@@ -123,8 +126,20 @@ def _open(samples: Any, variable: str | None) -> Samples:
         return _open_array(_only_variable(samples, variable))
     if isinstance(samples, xr.DataArray):
         return _open_array(samples)
+    if hasattr(samples, "toarray"):
+        raise InputError(
+            "sparse samples are not read; give samples.toarray(), or write them to Zarr"
+        )
+    if type(samples).__module__.startswith("pandas") and hasattr(samples, "columns"):
+        columns = [str(name) for name in samples.columns]
+        return _open_array(
+            xr.DataArray(
+                samples.to_numpy(), dims=("sample", "feature"), coords={"feature": columns}
+            )
+        )
     if _is_zarr(samples):
         _check(samples.shape, samples.dtype)
+        _check_decoded(samples.attrs)
         return Samples(tuple(samples.shape), ZarrSource(samples))
     if _is_dask(samples):
         return Samples(_check_dask(samples), blocks=samples)
@@ -150,8 +165,8 @@ def _open_path(path: Path, variable: str | None) -> Samples:
     if path.suffix == ".npy":
         try:
             return _open(np.load(path, mmap_mode="r", allow_pickle=False), None)
-        except ValueError as error:
-            raise InputError(f"{str(path)!r} is no .npy file of numbers: {error}") from None
+        except ValueError:
+            raise InputError(f"{str(path)!r} is no .npy file of numbers") from None
     if path.is_dir():
         return _open_zarr(path, variable)
     raise InputError(f"{str(path)!r} is neither a Zarr store (a folder) nor a .npy file")
@@ -210,12 +225,9 @@ def _open_array(array: xr.DataArray) -> Samples:
     if set(array.dims) == {"sample", "feature"}:
         array = array.transpose("sample", "feature")
     sample_dim, feature_dim = (str(d) for d in array.dims)
-    coded = {"scale_factor", "add_offset"} & set(array.attrs)
-    if coded:
-        raise InputError(
-            f"the samples are not decoded ({sorted(coded)[0]} is still in their attributes); "
-            "open them with mask_and_scale=True"
-        )
+    if sample_dim == feature_dim:
+        raise InputError(f"both dims of the samples are called {sample_dim!r}; rename one")
+    _check_decoded(array.attrs)
     facts: dict[str, Any] = {
         "sample_dim": sample_dim,
         "feature_dim": feature_dim,
@@ -231,6 +243,24 @@ def _open_array(array: xr.DataArray) -> Samples:
     bare = array.drop_vars(list(array.coords))
     source = XarraySource(bare, (chunks.get(sample_dim, 1), chunks.get(feature_dim, 1)))
     return Samples((array.shape[0], array.shape[1]), source, **facts)
+
+
+def _check_decoded(attributes: Mapping[str, Any]) -> None:
+    """Refuse packed numbers, and fill values that would be taken for data."""
+    for name in ("scale_factor", "add_offset", "_FillValue", "missing_value", "nodata"):
+        value = attributes.get(name)
+        if value is not None and not _is_nan(value):
+            raise InputError(
+                f"the samples are not decoded ({name}={value} is still in their attributes); open "
+                "them with mask_and_scale=True, or drop the attribute if it says nothing of them"
+            )
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether an attribute says nan, which xarray spells in base 64 in stores of Zarr 3."""
+    if isinstance(value, str):
+        return value in ("NaN", _NAN_AS_TEXT)
+    return bool(value != value)
 
 
 def _is_zarr(samples: Any) -> bool:

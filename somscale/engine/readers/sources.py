@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from somscale._types import AnyArray
+from somscale.errors import InputError
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -94,7 +95,12 @@ class MemmapSource:
     def of(cls, values: np.memmap[Any, Any]) -> MemmapSource | None:
         """The source of a memory map, or None where it is a view that a file cannot tell."""
         fortran = bool(values.flags.f_contiguous and not values.flags.c_contiguous)
-        if values.filename is None or not (values.flags.c_contiguous or fortran):
+        # in copy-on-write mode the file does not hold what the user has changed
+        if (
+            values.mode == "c"
+            or values.filename is None
+            or not (values.flags.c_contiguous or fortran)
+        ):
             return None
         base = values.base if isinstance(values.base, np.memmap) else values
         address = values.__array_interface__["data"][0] - base.__array_interface__["data"][0]
@@ -130,7 +136,13 @@ class ZarrSource:
         return self.array.chunks[0], self.array.chunks[1]
 
     def read(self, rows: slice, features: slice) -> AnyArray:
-        return np.asarray(self.array[rows, features])
+        try:
+            return np.asarray(self.array[rows, features])
+        except (RuntimeError, OSError) as error:
+            raise InputError(
+                f"{self.array.store_path}: samples {rows.start} to {rows.stop - 1} cannot be read: "
+                f"{error}"
+            ) from error
 
 
 @dataclass(frozen=True)
