@@ -159,6 +159,13 @@ def _parts_of_block(units: UnitStats, block: Int, weights: Float, moves: Float) 
 
 def _unit_sums(units: UnitStats, grid: Grid, temperature: Float, kernel: str) -> Float:
     """Σ over each unit's samples of Σ_k h ‖x − m_k‖², (K, temperatures)."""
+    key = ("distortion", grid, temperature.tobytes(), kernel)
+    if key not in units.derived:
+        units.derived[key] = _sum_units(units, grid, temperature, kernel)
+    return units.derived[key]
+
+
+def _sum_units(units: UnitStats, grid: Grid, temperature: Float, kernel: str) -> Float:
     sums = np.zeros((units.n_units, len(temperature)))
     for block, weights, moves in _unit_blocks(units, grid, temperature, kernel):
         # moves are m_k − m_u: direct differences, so nothing cancels where codes are close

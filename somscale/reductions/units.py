@@ -10,6 +10,7 @@ from the unit's own code, so nothing cancels on maps that fit well.
 from __future__ import annotations
 
 import functools
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -64,6 +65,8 @@ class UnitStats:
     bmu: Int | None = None
     second_bmu: Int | None = None
     distance: Float | None = None
+    derived: dict[Hashable, Float] = field(default_factory=dict, repr=False, compare=False)
+    """Costly sums that several formulas share, kept by whoever computed them first."""
 
     @property
     def n_units(self) -> int:
