@@ -146,9 +146,16 @@ def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
             # a pass over labels alone has long tiles, which a large dense table suits
             cells = LARGE_DENSE_CELLS if isinstance(candidate, Column) else DENSE_CELLS
             shape = problem.labels.n_categories, width
+            columns_used = (problem.labels, candidate)
+            complete = all(isinstance(c, Column) and not c.n_excluded for c in columns_used)
             reductions.append(
                 ContingencyReduction(
-                    "labels", seen, *shape, name=f"table:{name}", dense_cells=cells
+                    "labels",
+                    seen,
+                    *shape,
+                    name=f"table:{name}",
+                    dense_cells=cells,
+                    complete=complete,
                 )
             )
     samples = problem.samples

@@ -143,6 +143,8 @@ class ContingencyReduction:
     dense_cells : int
         Cells up to which the table is dense; larger ones are keyed by cell.  It changes
         speed and memory, never a count.
+    complete : bool
+        Whether every sample is known to take part, so that no code needs a look.
     """
 
     tile_rows: int | None = None
@@ -157,12 +159,14 @@ class ContingencyReduction:
         *,
         name: str = "contingency",
         dense_cells: int = DENSE_CELLS,
+        complete: bool = False,
     ) -> None:
         self.name = name
         self.rows = rows
         self.columns = columns
         self.shape = (n_rows, n_columns)
         self.n_cells = n_rows * n_columns
+        self.complete = complete
         self.dense = self.n_cells <= dense_cells
         counts = Field("sum", "int64", (self.n_cells,)) if self.dense else Field("keyed", "int64")
         self.fields = {"counts": counts, "excluded": Field("sum", "int64")}
@@ -216,7 +220,7 @@ class ContingencyReduction:
 
     def _keys(self, row_codes: Int, column_codes: Int, partial: Partial) -> Int:
         """One key a sample that takes part, valid until the next call."""
-        if _any_negative(row_codes) or _any_negative(column_codes):
+        if not self.complete and (_any_negative(row_codes) or _any_negative(column_codes)):
             present = (row_codes >= 0) & (column_codes >= 0)
             row_codes, column_codes = row_codes[present], column_codes[present]
             partial["excluded"] += len(present) - len(row_codes)
