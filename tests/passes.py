@@ -82,6 +82,8 @@ def whole(case: Case) -> UnitStats:
 def assert_same_bits(found: UnitStats, expected: UnitStats) -> None:
     """Every field has the same type and the same bytes."""
     for item in fields(UnitStats):
+        if not item.compare:
+            continue  # what formulas derived from the rest
         left, right = getattr(found, item.name), getattr(expected, item.name)
         assert np.asarray(left).dtype == np.asarray(right).dtype, item.name
         assert np.asarray(left).tobytes() == np.asarray(right).tobytes(), item.name
