@@ -80,7 +80,7 @@ class Problem:
         """Samples N."""
         if self.samples is not None:
             return self.samples.shape[0]
-        return len(next(iter(self.candidates.values())))  # type: ignore[arg-type]
+        return max(len(c) for c in self.candidates.values() if isinstance(c, Column))
 
     def size(self, dim: str, candidate: str) -> int:
         """Length of a dimension of a value."""
