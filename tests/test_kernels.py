@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,21 @@ from reference import best_two, squared_distances
 from scipy.spatial.distance import cdist
 from strategies import KINDS, Case, cases, cuts, parts
 
-from somscale.kernels import best_two as best_two_module
+from somscale.kernels import code_filter as code_filter_module
 from somscale.kernels import counts as counts_module
 from somscale.kernels import distances as distances_module
-from somscale.kernels.best_two import BestTwo, CodeFilter
+from somscale.kernels.best_two import BestTwo
+from somscale.kernels.code_filter import CodeFilter
 from somscale.kernels.counts import (
     as_keyed,
+    as_keyed_weights,
     count_dense,
     count_keyed,
     merge_keyed,
     sort_keyed,
 )
 from somscale.kernels.distances import add_squares, pair_squares, squares_to
+from somscale.kernels.gaps import Gaps
 from somscale.kernels.residuals import add_residuals, add_units
 from somscale.kernels.scratch import Scratch
 
@@ -118,7 +122,7 @@ def test_best_two_are_exact(kind: str, data: st.DataObject) -> None:
 def test_best_two_are_exact_beyond_the_width_of_a_product(kind: str, data: st.DataObject) -> None:
     case = data.draw(cases([kind], features=(3, 13)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(best_two_module, "FILTER_WIDTH", 4)
+        patch.setattr(code_filter_module, "FILTER_WIDTH", 4)
         check_two(case, data.draw(cuts(case.samples.shape[1])))
 
 
@@ -246,6 +250,88 @@ def test_rows_of_no_unit_touch_nothing_even_when_they_are_nan() -> None:
     assert residuals.ravel().tolist() == hits.tolist() == squares.tolist() == [1, 1]
 
 
+def test_weights_and_gaps_in_sums_over_units() -> None:
+    values = np.array([[1.0, np.nan, 3.0], [2.0, 5.0, np.nan], [np.nan, 1.0, 1.0]])
+    codes, units = np.array([[0.5, 1.0, 1.0], [1.0, 1.0, 0.0]]), np.array([0, 0, 1], np.int32)
+    v, w = np.array([2.0, 0.0, 0.25]), np.array([3.0, 0.5, 0.0])
+    residuals, squares = np.zeros((2, 3)), np.zeros(3)
+    add_residuals(
+        values, codes, units, residuals, squares, feature_weights=v, sample_weights=w, gaps=True
+    )
+    assert residuals.tolist() == [[2.25, 2.0, 6.0], [0, 0, 0]]
+    assert squares.tolist() == [1.5, 4.5, 0.25]
+    hits, sums = np.zeros(2, np.int64), np.zeros((3, 2))
+    add_units(units, squares, hits, *sums[:2], sample_weights=w, weights=sums[2])
+    assert hits.tolist() == [2, 1]
+    assert sums[0].tolist() == [6.75, 0]
+    assert sums[1].tolist() == [3 * np.sqrt(1.5) + 0.5 * np.sqrt(4.5), 0]
+    assert sums[2].tolist() == [3.5, 0]
+
+
+# --- gaps
+
+
+def test_rows_that_are_left_out_are_in_no_list_and_never_doubtful() -> None:
+    codes = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0]])
+    samples = np.array([[np.inf, 1], [np.nan, 1], [1, 1], [np.nan, np.nan]])
+    for tolerated, out in ((0, [True, True, False, True]), (1, [True, False, False, True])):
+        gaps = Gaps(4, 2, excluded=np.array([True, False, False, False]), tolerated=tolerated)
+        search = BestTwo(CodeFilter(codes), 4, np.float32, gaps)
+        search.add(samples, slice(0, 2))
+        left_out = search.left_out()
+        assert left_out is not None
+        assert left_out.tolist() == out
+        assert not np.isin(search.decide().rows, np.flatnonzero(out)).any()
+        assert not search.doubtful().any()
+        assert not search.out_of_range().any()
+        assert gaps.by_sample.tolist() == [0, 1, 0, 2]
+        assert gaps.by_feature.tolist() == [2, 1]
+
+
+def test_factors_are_made_anew_only_where_other_features_are_missing() -> None:
+    rng = np.random.default_rng(3)
+    codes = CodeFilter(rng.standard_normal((3, 4)))
+    samples = rng.standard_normal((6, 4))
+
+    def factors(*missing: int) -> Any:
+        values = samples.copy()
+        values[:, list(missing)] = np.nan
+        codes.product(values, slice(0, 4), np.float32, Gaps(6, 4, tolerated=3))
+        return codes._factors[np.float32, 0, 4].values
+
+    first = factors(1)
+    assert factors(1) is first
+    assert factors() is not first
+    kept = np.delete(codes.codes, [1], axis=1) - np.delete(codes.center, [1])
+    np.testing.assert_allclose(first[:, -1], (kept**2).sum(axis=1), rtol=1e-6)
+
+
+def test_threads_share_one_filter_though_their_samples_lack_different_features() -> None:
+    rng = np.random.default_rng(4)
+    codes = rng.standard_normal((9, 6))
+    blocks = rng.standard_normal((24, 16, 6))
+    for number, block in enumerate(blocks):
+        block[:, number % 5] = np.nan
+    shared = CodeFilter(codes)
+
+    def best(block: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        search = BestTwo(shared, 16, gaps=Gaps(16, 6, tolerated=5))
+        search.add(block, slice(0, 6))
+        undecided = search.decide()
+        undecided.add(block, codes, gaps=True)
+        search.settle(undecided)
+        return search.best, search.second
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(best, blocks))
+    for number, block in enumerate(blocks):
+        kept = np.arange(6) != number % 5
+        for units, expected in zip(
+            found[number], best_two(block[:, kept], codes[:, kept]), strict=True
+        ):
+            np.testing.assert_array_equal(units, expected)
+
+
 # --- counts
 
 
@@ -267,6 +353,22 @@ def test_keyed_counts_count_in_any_grouping(
     found = sort_keyed(counts[0] if counts else np.zeros((2, 0), np.int64))
     assert found.dtype == np.int64
     assert found.T.tolist() == [list(item) for item in sorted(Counter(keys).items())]
+
+
+@given(
+    items=st.lists(
+        st.tuples(st.integers(0, 5) | st.just(2**53 - 1), st.floats(0, 1e9)), max_size=40
+    )
+)
+def test_keyed_weights_are_added_one_after_the_other(items: list[tuple[int, float]]) -> None:
+    expected: dict[int, float] = {}
+    for key, weight in items:
+        expected[key] = expected.get(key, 0.0) + weight
+    keys = np.array([key for key, _ in items], np.int64)
+    weights = np.array([weight for _, weight in items])
+    found = sort_keyed(as_keyed_weights(keys, weights))
+    assert found.dtype == np.float64
+    assert found.T.tolist() == [list(item) for item in sorted(expected.items())]
 
 
 def test_dense_counts_count_in_64_bits() -> None:

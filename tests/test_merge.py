@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from somscale.kernels import counts as counts_module
-from somscale.kernels.counts import as_keyed, sort_keyed
+from somscale.kernels.counts import as_keyed, as_keyed_weights, sort_keyed
 from somscale.reductions.base import Field, Partial, fresh_partial
 from somscale.reductions.merge import Fold, fold_nodes, merge_partials
 
@@ -22,6 +22,7 @@ FIELDS = {
     "low": Field("min", "int64"),
     "samples": Field("concat", "int32"),
     "keyed": Field("keyed", "int64"),
+    "weights": Field("keyed", "float64"),
 }
 Node = tuple[int, int, Partial]
 
@@ -35,10 +36,17 @@ def random_partial(rng: np.random.Generator) -> Partial:
         "low": np.asarray(rng.integers(-(2**62), 2**62)),
         "samples": rng.integers(-5, 5, rng.integers(0, 4)).astype(np.int32),
         "keyed": as_keyed(rng.integers(0, 5, rng.integers(0, 4))),
+        # whole numbers: the order in which they are added shows in no bit
+        "weights": keyed_weights(rng, lambda size: rng.integers(0, 2**40, size) / 2),
     }
     for array in partial.values():
         array.flags.writeable = False
     return partial
+
+
+def keyed_weights(rng: np.random.Generator, draw: Callable[[int], Any]) -> Any:
+    keys = rng.integers(0, 5, rng.integers(0, 4))
+    return as_keyed_weights(keys, draw(len(keys)))
 
 
 @st.composite
@@ -57,6 +65,7 @@ def plain_merge(left: Partial, right: Partial) -> Partial:
         "low": np.minimum(left["low"], right["low"]),
         "samples": np.concatenate([left["samples"], right["samples"]]),
         "keyed": np.concatenate([left["keyed"], right["keyed"]], axis=1),
+        "weights": np.concatenate([left["weights"], right["weights"]], axis=1),
     }
 
 
@@ -138,6 +147,32 @@ def test_keyed_counts_may_be_sorted_at_any_time(tiles: dict[int, Partial], sort_
     assert_equal_bits(found, tree_total(tiles, 6, 0))
 
 
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    level=st.integers(0, 4),
+    sort_above=st.sampled_from([0, 3, 1 << 16]),
+)
+def test_keyed_weights_have_the_same_bits_from_any_runs(
+    seed: int, level: int, sort_above: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    fields = {"weights": FIELDS["weights"]}
+    tiles = [
+        (0, n, {"weights": keyed_weights(rng, lambda size: 10.0 ** rng.uniform(-9, 9, size))})
+        for n in range(16)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counts_module, "_SORT_ABOVE", sort_above)
+        whole = fold_nodes(fields, tiles)
+        width = 1 << level
+        parts = [tiles[n : n + width] for n in range(0, 16, width)]
+        folded = [(level, n, fold_nodes(fields, part)) for n, part in enumerate(parts)]
+        again = fold_nodes(fields, [(at, n, node) for at, n, node in folded if node is not None])
+    assert whole is not None
+    assert again is not None
+    assert sort_keyed(again["weights"]).tobytes() == sort_keyed(whole["weights"]).tobytes()
+
+
 def test_the_tree_is_over_tile_numbers_not_over_arrivals() -> None:
     fields = {"sum": Field("sum", "float64", ())}
     values = {0: 1.0, 1: 1e-16, 2: 1e-16, 3: 0.0}
@@ -186,6 +221,7 @@ def test_no_tiles_have_no_total() -> None:
         (Field("sum", "float64", (3, 2)), 48),
         (Field("concat", "int32"), 4),
         (Field("keyed", "int64"), 0),
+        (Field("keyed", "float64"), 0),
     ],
 )
 def test_fields_tell_their_bytes(field: Any, expected: int) -> None:

@@ -20,7 +20,7 @@ from somscale.engine.linear.run import run_job
 from somscale.engine.readers.sources import ArraySource
 from somscale.errors import InputError, SampleValueError
 from somscale.reductions.base import Field, Partial, Rows, Workspace
-from somscale.reductions.faults import EntryNames
+from somscale.reductions.names import AxisNames, EntryNames
 from somscale.reductions.units import UnitsReduction, UnitStats
 from somscale.topology import Grid
 
@@ -194,6 +194,12 @@ FAULTS = {
     "minus infinity": -math.inf,
     "a value too large to square": 1e300,
 }
+MENDING = "drop or fill such samples first"
+MENDING_NAN = (
+    "drop or fill such values: there are 0 features missing in every sample, 0 samples missing "
+    "in every feature, and 4 isolated missing values in 3 samples; give "
+    "missing='drop_any_sample' or missing='drop_any_feature'"
+)
 
 
 def faulty_samples(*entries: tuple[int, int, float]) -> NDArray[np.float64]:
@@ -213,7 +219,7 @@ def test_the_first_faulty_entry_is_named(fault: str, n_units: int) -> None:
         units(samples, codes)
     assert str(caught.value) == (
         f"the samples hold {fault.removeprefix('minus ')} at sample 17, feature 1 "
-        "(3 samples are affected); drop or fill such samples first"
+        f"(3 samples are affected); {MENDING_NAN if fault == 'nan' else MENDING}"
     )
     assert isinstance(caught.value, InputError)
 
@@ -228,7 +234,8 @@ def test_the_first_of_several_kinds_is_named(order: tuple[int, ...]) -> None:
 
 
 def test_errors_use_the_words_of_the_user() -> None:
-    names = EntryNames("time", "station", ["Oslo", "Bergen", "Tromsø"])
+    stations = AxisNames(("station",), labels={"station": np.array(["Oslo", "Bergen", "Tromsø"])})
+    names = EntryNames(AxisNames(("time",)), stations)
     with pytest.raises(SampleValueError, match=r"nan at time 5, station 1 \(Bergen\) \(1 sample"):
         units(faulty_samples((5, 1, math.nan)), np.eye(3), names=names)
 

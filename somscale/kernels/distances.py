@@ -1,9 +1,9 @@
 """Squared Euclidean distances by direct differences, summed in feature order.
 
-These sums *define* every order and every distance of somscale.  Each is the
-plain left-to-right float64 sum over the features, with no fused multiply-add
-and no reassociation, so it is the same on every machine, for any chunking and
-for any cut of the features, and equals
+These sums *define* every order and every distance of somscale; a feature's weight
+multiplies its square.  Each is the plain left-to-right float64 sum over the
+features, with no fused multiply-add and no reassociation, so it is the same on
+every machine, for any chunking and for any cut of the features, and equals
 ``scipy.spatial.distance.cdist(…, "sqeuclidean")`` bit for bit.
 """
 
@@ -19,7 +19,7 @@ _PAIR_ELEMENTS = 1 << 18
 """Elements gathered at once for listed pairs: 2 MiB, which stays in cache."""
 
 
-def add_squares(total: Float, differences: Float) -> None:
+def add_squares(total: Float, differences: Float, weights: Float | None = None) -> None:
     """Add the squares of some features to running sums, in feature order.
 
     Parameters
@@ -28,10 +28,14 @@ def add_squares(total: Float, differences: Float) -> None:
         Sums over the features before these; updated in place.
     differences : (n, f) float64
         Differences in the next ``f`` features; overwritten.
+    weights : (f,) float64, optional
+        Factors of the squares.
     """
     if differences.shape[1] == 0:
         return
     np.multiply(differences, differences, out=differences)
+    if weights is not None:
+        np.multiply(differences, weights, out=differences)
     differences[:, 0] += total
     # accumulate is sequential by definition; add.reduce would sum pairwise
     np.add.accumulate(differences, axis=1, out=differences)
@@ -45,7 +49,16 @@ def squares_to(points: AnyArray, target: Float) -> Float:
     return total
 
 
-def pair_squares(total: Float, left: AnyArray, right: Float, rows: Int, columns: Int) -> None:
+def pair_squares(
+    total: Float,
+    left: AnyArray,
+    right: Float,
+    rows: Int,
+    columns: Int,
+    *,
+    weights: Float | None = None,
+    gaps: bool = False,
+) -> None:
     """Add squared differences of listed pairs ``left[rows[p]] - right[columns[p]]``.
 
     Parameters
@@ -56,9 +69,15 @@ def pair_squares(total: Float, left: AnyArray, right: Float, rows: Int, columns:
         The next ``f`` features of both sides.
     rows, columns : (p,) integer
         The pairs.
+    weights : (f,) float64, optional
+        Factors of the squares.
+    gaps : bool
+        Whether features that are nan add nothing.
     """
     step = max(1, _PAIR_ELEMENTS // max(1, left.shape[1]))
     for start in range(0, len(rows), step):
         part = slice(start, start + step)
         differences = np.subtract(left[rows[part]], right[columns[part]], dtype=np.float64)
-        add_squares(total[part], differences)
+        if gaps:
+            differences[np.isnan(differences)] = 0
+        add_squares(total[part], differences, weights)

@@ -12,7 +12,15 @@ __all__ = ["add_residuals", "add_units"]
 
 
 def add_residuals(
-    values: AnyArray, codes: Float, best: Int, residuals: Float, squares: Float
+    values: AnyArray,
+    codes: Float,
+    best: Int,
+    residuals: Float,
+    squares: Float,
+    *,
+    feature_weights: Float | None = None,
+    sample_weights: Float | None = None,
+    gaps: bool = False,
 ) -> None:
     """Add some features' differences x − m_b to the units' and the samples' sums.
 
@@ -25,18 +33,46 @@ def add_residuals(
     best : (n,) int32
         Unit of every sample; −1 for samples to leave out.
     residuals : (K, f) float64
-        Σ(x − m) of every unit, updated in place.
+        Σ w (x − m) of every unit, updated in place.
     squares : (n,) float64
-        Σ(x − m)² of every sample over the features before these, updated in place,
+        Σ v (x − m)² of every sample over the features before these, updated in place,
         in feature order.
+    feature_weights : (f,) float64, optional
+        v, 1 by default.
+    sample_weights : (n,) float64, optional
+        w, 1 by default.
+    gaps : bool
+        Whether features that are nan add nothing.
     """
     from somscale.kernels import loops
 
-    loops.add_residuals(as_floats(values), codes, best, residuals, squares)
+    loops.add_residuals(
+        as_floats(values),
+        codes,
+        best,
+        residuals,
+        squares,
+        feature_weights,
+        sample_weights,
+        gaps or None,  # what is None is left out of the compiled loop
+    )
 
 
-def add_units(best: Int, squares: Float, hits: Int, unit_squares: Float, distances: Float) -> None:
-    """Add samples to their units' hits, squared errors and distances, in place."""
+def add_units(
+    best: Int,
+    squares: Float,
+    hits: Int,
+    unit_squares: Float,
+    distances: Float,
+    *,
+    sample_weights: Float | None = None,
+    weights: Float | None = None,
+) -> None:
+    """Add samples to their units' hits, squared errors and distances, in place.
+
+    Sample weights, where there are any, multiply squares and distances and are added
+    up in `weights`, (K,).
+    """
     from somscale.kernels import loops
 
-    loops.add_to_units(best, squares, hits, unit_squares, distances)
+    loops.add_to_units(best, squares, hits, unit_squares, distances, sample_weights, weights)

@@ -57,7 +57,7 @@ class Field:
     ----------
     merge : {"sum", "max", "min", "concat", "keyed"}
         "concat" joins values of samples in sample order; "keyed" adds sparse
-        counts of integer keys, (2, m) int64.
+        counts or weights of integer keys, (2, m) int64 or float64.
     dtype : str
         NumPy type of the array.
     shape : tuple of int
@@ -91,7 +91,7 @@ def _identity(spec: Field, n_rows: int) -> NDArray[Any]:
     if spec.merge == "concat":
         return np.zeros((n_rows, *spec.shape), dtype)
     if spec.merge == "keyed":
-        return np.zeros((2, 0), np.int64)
+        return np.zeros((2, 0), dtype)
     low, high = _extremes(dtype)
     return np.full(spec.shape, low if spec.merge == "max" else high, dtype)
 
@@ -113,8 +113,8 @@ class Rows:
         Global row numbers.
     offset : int
         Position of `start` inside its tile, where "concat" fields are written.
-    columns : mapping of str to (n,) integer arrays
-        Label codes of these rows, -1 where a sample takes no part.
+    columns : mapping of str to (n,) arrays
+        Label codes of these rows, -1 where a sample takes no part; sample weights.
     published : dict of str to (n,) integer arrays
         What earlier reductions of the same pass say of these rows.
     rereads : bool
@@ -138,13 +138,13 @@ class Rows:
         return slice(self.offset, self.offset + len(self))
 
     def column(self, name: str) -> AnyArray:
-        """A column of codes, published by a reduction or read with the samples."""
+        """A column of codes or weights, published by a reduction or read with the samples."""
         return self.published[name] if name in self.published else self.columns[name]
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Memory a linear reduction holds per row at hand, for the plan.
+    """Memory a linear reduction holds besides its partials, for the plan.
 
     Parameters
     ----------
@@ -152,10 +152,13 @@ class Workspace:
         Bytes per row that live across features (comparisons with every unit).
     row_feature_bytes : int
         Bytes per row and feature of the slab at hand (copies, differences).
+    process_bytes : int
+        Bytes held once in every process that computes, whatever rows are at hand.
     """
 
     row_bytes: int = 0
     row_feature_bytes: int = 0
+    process_bytes: int = 0
 
 
 class HasFields(Protocol):

@@ -5,78 +5,41 @@ sum R_u = Σ(x − m_u), the squared error E_u = Σ‖x − m_u‖² and the dis
 Σ‖x − m_u‖ over the samples whose best-matching unit is u, and how often each
 pair (best unit, second-best unit) occurs.  Residuals are direct differences
 from the unit's own code, so nothing cancels on maps that fit well.
+
+Features and samples may have weights, and samples or features may be left out.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from somscale._types import AnyArray, Float, Int
-from somscale.kernels.best_two import FILTER_WIDTH, BestTwo, CodeFilter, Undecided
-from somscale.kernels.counts import as_keyed, merge_keyed, sort_keyed
+from somscale._types import AnyArray, Bool, Float
+from somscale.errors import InputError, SampleValueError
+from somscale.kernels.best_two import BestTwo, Undecided
+from somscale.kernels.code_filter import FILTER_WIDTH, CodeFilter
+from somscale.kernels.counts import as_keyed, as_keyed_weights, merge_keyed, sort_keyed
+from somscale.kernels.gaps import Gaps
 from somscale.kernels.residuals import add_residuals, add_units
 from somscale.reductions.base import TILE_ROWS, Field, Partial, Rows, Workspace
-from somscale.reductions.faults import FAULT_FIELDS, EntryNames, Faults
+from somscale.reductions.census import (
+    POLICIES,
+    Census,
+    Missing,
+    SampleCheck,
+    add_gap_sizes,
+    census_fields,
+    tolerated,
+)
+from somscale.reductions.faults import FAULT_FIELDS, Faults
+from somscale.reductions.names import EntryNames
+from somscale.reductions.unit_stats import UnitStats
 
 __all__ = ["UnitStats", "UnitsReduction"]
 
 _SINGLE, _DOUBLE, _SETTLE, _RESIDUALS = range(4)
-
-
-@dataclass(frozen=True)
-class UnitStats:
-    """What a pass of the units reduction found.
-
-    Attributes
-    ----------
-    codes : (K, D) float64
-        Code vectors m_u.
-    n_samples : int
-        Samples N.
-    hits : (K,) int64
-        n_u, samples whose best-matching unit is u.
-    residuals : (K, D) float64
-        R_u = Σ(x − m_u).
-    squares : (K,) float64
-        E_u = Σ‖x − m_u‖².
-    distances : (K,) float64
-        Σ‖x − m_u‖.
-    first, second, counts : (P,) int64
-        The pairs (best, second-best unit) that occur, and how often.
-    bmu, second_bmu : (N,) int32 or None
-        Best and second-best unit of every sample; second is −1 on a one-unit map.
-    distance : (N,) float64 or None
-        Distance of every sample to its best-matching unit.
-    """
-
-    codes: Float
-    n_samples: int
-    hits: Int
-    residuals: Float
-    squares: Float
-    distances: Float
-    first: Int
-    second: Int
-    counts: Int
-    bmu: Int | None = None
-    second_bmu: Int | None = None
-    distance: Float | None = None
-    derived: dict[Hashable, Float] = field(default_factory=dict, repr=False, compare=False)
-    """Costly sums that several formulas share, kept by whoever computed them first."""
-
-    @property
-    def n_units(self) -> int:
-        """Units K."""
-        return len(self.codes)
-
-    @property
-    def n_features(self) -> int:
-        """Features D."""
-        return int(self.codes.shape[1])
 
 
 @dataclass
@@ -85,6 +48,8 @@ class _State:
     partial: Partial
     search: BestTwo
     faults: Faults
+    weights: Float | None = None
+    idle: bool = False
     undecided: Undecided | None = None
     double: bool = False
     squares: Float = field(default_factory=lambda: np.zeros(0))
@@ -96,14 +61,30 @@ class UnitsReduction:
     Parameters
     ----------
     codes : (K, D) float64
-        Code vectors.
+        Code vectors.  Features that are nan in all of them are masked, which needs
+        ``missing="drop"``.
     name : str
         Key of the reduction within its pass; the best-matching units are
-        published to later reductions under it.
+        published to later reductions under it, −1 where a sample takes no part.
     samplewise : bool
         Keep best unit, second-best unit and distance of every sample.
     names : EntryNames
         How errors name an entry of the samples.
+    feature_weights : (D,) float64, optional
+        Factors v ≥ 0 of the squared differences: d² = Σ_f v_f (x_f − m_f)².
+    sample_weights : str, optional
+        Name of a column of weights w ≥ 0, which multiply what a sample adds to any sum.
+    excluded : str, optional
+        Name of a column that is not 0 where a sample takes no part, whatever it holds.
+    missing : {"raise", "drop", "drop_any_sample"}
+        What nan means: an error; an error unless a sample lacks all features or all
+        samples lack a feature, which are left out; that the sample takes no part.
+
+    Raises
+    ------
+    InputError
+        The weights do not fit the codes or are negative, some codes are nan in features
+        where others are not, or a masked map comes without ``missing="drop"``.
     """
 
     tile_rows: int | None = TILE_ROWS
@@ -116,41 +97,77 @@ class UnitsReduction:
         name: str = "units",
         samplewise: bool = False,
         names: EntryNames | None = None,
+        feature_weights: ArrayLike | None = None,
+        sample_weights: str | None = None,
+        excluded: str | None = None,
+        missing: Missing = "raise",
     ) -> None:
+        if missing not in POLICIES:
+            raise InputError(f"missing is one of {', '.join(POLICIES)}, not {missing!r}")
         self.name = name
         self.names = names or EntryNames()
-        self.check = functools.partial(Faults.check, n_features=codes.shape[1], names=self.names)
+        self.check = SampleCheck(codes.shape[1], self.names, missing)
         self.samplewise = samplewise
-        self.codes = np.ascontiguousarray(codes, dtype=np.float64)
+        self.codes, self.masked = _without_mask(codes, missing, self.names)
+        self.feature_weights = _checked_weights(feature_weights, codes.shape[1])
+        self.sample_weights = sample_weights
+        self.excluded = excluded
+        self.missing: Missing = missing
+        self.fields = self._fields()
         n_units, n_features = self.codes.shape
-        self.fields = {
+        self.operations = 2.0 * n_units * n_features
+        # one float32 or float64 comparison a unit and one copy of it for its open rows
+        wide = n_features > FILTER_WIDTH
+        # where nan are counted, a tile's counts besides those of its partial
+        counted = 0 if missing == "raise" else 8 * n_features // TILE_ROWS
+        self.workspace = Workspace(
+            row_bytes=(24 if wide else 16) * n_units + 64 + counted,
+            row_feature_bytes=32,
+            # the filter's factors: in one precision, in rare cases in both
+            process_bytes=12 * n_units * n_features,
+        )
+        self._filter = CodeFilter(self.codes, self.feature_weights)
+
+    def _fields(self) -> dict[str, Field]:
+        n_units, n_features = self.codes.shape
+        fields = {
             "hits": Field("sum", "int64", (n_units,)),
             "residuals": Field("sum", "float64", (n_units, n_features)),
             "squares": Field("sum", "float64", (n_units,)),
             "distances": Field("sum", "float64", (n_units,)),
             "pairs": Field("keyed", "int64"),
             **FAULT_FIELDS,
+            **census_fields(n_features),
         }
-        if samplewise:
-            self.fields["bmu"] = Field("concat", "int32")
-            self.fields["second_bmu"] = Field("concat", "int32")
-            self.fields["distance"] = Field("concat", "float64")
-        self.operations = 2.0 * n_units * n_features
-        # one float32 or float64 comparison a unit and one copy of it for its open rows
-        wide = n_features > FILTER_WIDTH
-        self.workspace = Workspace(row_bytes=(24 if wide else 16) * n_units, row_feature_bytes=32)
-        self._filter = CodeFilter(self.codes)
+        if self.sample_weights is not None:
+            fields["weights"] = Field("sum", "float64", (n_units,))
+            fields["pair_weights"] = Field("keyed", "float64")
+        if self.samplewise:
+            fields["bmu"] = Field("concat", "int32")
+            fields["second_bmu"] = Field("concat", "int32")
+            fields["distance"] = Field("concat", "float64")
+        return fields
 
     def begin(self, rows: Rows, partial: Partial) -> _State:
         """Start the search for some rows."""
-        faults = Faults(rows, partial, self.codes.shape[1])
         # double precision leaves next to nothing open, which would cost another read
         precision = np.float64 if rows.rereads else np.float32
-        search = BestTwo(self._filter, len(rows), precision)
-        return _State(rows, partial, search, faults, double=rows.rereads)
+        gaps = self._gaps(rows)
+        search = BestTwo(self._filter, len(rows), precision, gaps)
+        faults = Faults(rows, partial, self.codes.shape[1], nan=self.missing == "raise")
+        state = _State(rows, partial, search, faults, double=rows.rereads)
+        if gaps is not None and gaps.n_taken == 0:
+            state.idle = True
+            self._choose(state)
+        if self.sample_weights is not None:
+            weights = rows.column(self.sample_weights)
+            state.weights = np.ascontiguousarray(weights, dtype=np.float64)
+        return state
 
     def wants(self, sweep: int, state: _State) -> bool:
         """Single precision first; double and direct sums only where they are needed."""
+        if state.idle:
+            return False
         if sweep == _SINGLE:
             return not state.double
         if sweep == _DOUBLE:
@@ -158,7 +175,8 @@ class UnitsReduction:
                 self._decide(state)
                 state.double = self._too_coarse(state)
                 if state.double:
-                    state.search = BestTwo(self._filter, len(state.rows), np.float64)
+                    gaps = self._gaps(state.rows)
+                    state.search = BestTwo(self._filter, len(state.rows), np.float64, gaps)
             return state.double
         if sweep == _SETTLE:
             if state.double:
@@ -173,7 +191,12 @@ class UnitsReduction:
         if sweep in (_SINGLE, _DOUBLE):
             state.search.add(values, features)
         elif sweep == _SETTLE and state.undecided is not None:
-            state.undecided.add(values, self.codes[:, features])
+            state.undecided.add(
+                values,
+                self.codes[:, features],
+                weights=self._weights_of(features),
+                gaps=self.missing == "drop",
+            )
         elif sweep == _RESIDUALS:
             self._add_residuals(state, features, values)
 
@@ -181,10 +204,15 @@ class UnitsReduction:
         """Write what is known once all features were seen."""
         partial, best, second = state.partial, state.search.best, state.search.second
         sums = (partial[name] for name in ("hits", "squares", "distances"))
-        add_units(best, state.squares, *sums)
+        weights = partial.get("weights")
+        add_units(best, state.squares, *sums, sample_weights=state.weights, weights=weights)
         paired = second >= 0
         keys = best[paired].astype(np.int64) * len(self.codes) + second[paired]
         partial["pairs"] = merge_keyed(partial["pairs"], as_keyed(keys))
+        if state.weights is not None:
+            weighted = as_keyed_weights(keys, state.weights[paired])
+            partial["pair_weights"] = merge_keyed(partial["pair_weights"], weighted)
+        self._count(state)
         if self.samplewise:
             where = state.rows.within
             partial["bmu"][where] = best
@@ -193,15 +221,18 @@ class UnitsReduction:
         state.rows.published[self.name] = best
 
     def finalize(self, total: Partial) -> UnitStats:
-        """Finished statistics; a sample that is not finite raises here, the first one named."""
-        self.check(total)
+        """Finished statistics; samples that no index can be computed from raise here."""
+        census = self.check.whole(total, self.masked)
         keys, counts = sort_keyed(total["pairs"])
         n_units = len(self.codes)
-        return UnitStats(
-            codes=self.codes,
+        weighted = "weights" in total
+        missing = self._missing_features(census)
+        codes, residuals, unscaled = self._scaled(total["residuals"], missing)
+        stats = UnitStats(
+            codes=codes,
             n_samples=int(total["hits"].sum()),
             hits=total["hits"],
-            residuals=total["residuals"],
+            residuals=residuals,
             squares=total["squares"],
             distances=total["distances"],
             first=keys // n_units,
@@ -210,7 +241,52 @@ class UnitsReduction:
             bmu=total.get("bmu"),
             second_bmu=total.get("second_bmu"),
             distance=total.get("distance"),
+            weights=total["weights"] if weighted else None,
+            pair_weights=sort_keyed(total["pair_weights"])[1] if weighted else None,
+            feature_weights=self.feature_weights,
+            missing_features=missing,
+            dropped_samples=int(total["excluded_samples"] + total["missing_samples"]),
+            unscaled=unscaled,
         )
+        if stats.weight_sum == 0:
+            raise SampleValueError(
+                "no feature with a weight above 0 is left once the missing ones are dropped; "
+                "give other feature weights"
+            )
+        return stats
+
+    def _missing_features(self, census: Census) -> Bool | None:
+        if self.missing != "drop" or not census.features.any():
+            return None
+        return census.features
+
+    def _scaled(
+        self, residuals: Float, missing: Bool | None
+    ) -> tuple[Float, Float, tuple[Float, Float] | None]:
+        """Codes and residuals for formulas, and as they are where that differs."""
+        if missing is None and self.feature_weights is None:
+            return self.codes, residuals, None
+        codes, unscaled = self.codes, (self.codes, residuals)
+        if missing is not None:
+            # nothing was added to their residuals
+            codes = np.where(missing, 0.0, codes)
+            unscaled = np.where(missing, np.nan, codes), np.where(missing, np.nan, residuals)
+        if self.feature_weights is not None:
+            roots = np.sqrt(self.feature_weights)
+            codes, residuals = codes * roots, residuals * roots
+        return codes, residuals, unscaled
+
+    def _gaps(self, rows: Rows) -> Gaps | None:
+        """What to leave out of a search; None where every sample takes part with all it holds."""
+        n_features = self.codes.shape[1]
+        most = tolerated(self.missing, n_features)
+        if most is None and self.excluded is None:
+            return None
+        excluded = None if self.excluded is None else rows.column(self.excluded) != 0
+        return Gaps(len(rows), n_features, excluded=excluded, tolerated=most)
+
+    def _weights_of(self, features: slice) -> Float | None:
+        return None if self.feature_weights is None else self.feature_weights[features]
 
     def _decide(self, state: _State) -> None:
         state.undecided = state.search.decide()
@@ -228,7 +304,9 @@ class UnitsReduction:
             search.settle(state.undecided)
         faulty = search.out_of_range()
         state.faults.mark(faulty)
-        search.best[faulty] = search.second[faulty] = -1
+        left_out = search.left_out()
+        nobody = faulty if left_out is None else faulty | left_out
+        search.best[nobody] = search.second[nobody] = -1
         state.squares = np.zeros(len(state.rows))
         state.undecided = None
 
@@ -240,4 +318,67 @@ class UnitsReduction:
             state.search.best,
             state.partial["residuals"][:, features],
             state.squares,
+            feature_weights=self._weights_of(features),
+            sample_weights=state.weights,
+            gaps=self.missing == "drop",
         )
+
+    def _count(self, state: _State) -> None:
+        """Count the samples that take part, and what the others lack."""
+        partial, gaps = state.partial, state.search.gaps
+        n_rows = len(state.rows)
+        n_taken = n_rows if gaps is None else gaps.n_taken
+        partial["seen"] += n_taken
+        partial["excluded_samples"] += n_rows - n_taken
+        if gaps is None or gaps.tolerated is None:
+            add_gap_sizes(partial, state.faults.gaps)
+            return
+        partial["gaps"] += gaps.by_feature
+        partial["missing_samples"] += np.count_nonzero(gaps.by_sample > gaps.tolerated)
+        add_gap_sizes(partial, gaps.by_sample)
+
+
+def _without_mask(codes: Float, missing: Missing, names: EntryNames) -> tuple[Float, Bool | None]:
+    """Codes with 0 in masked features, and which these are; no copy where there are none."""
+    values = np.ascontiguousarray(codes, dtype=np.float64)
+    gaps = np.zeros(values.shape[1], np.int64)
+    for code in values:
+        gaps += np.isnan(code)
+    if not gaps.any():
+        return values, None
+    masked = gaps == len(values)
+    if (gaps[~masked] > 0).any():
+        feature = int(np.argmax((gaps > 0) & ~masked))
+        raise InputError(
+            f"the map holds nan at {names.describe_feature(feature)} in {gaps[feature]} of "
+            f"{len(values)} units; a feature is masked in all units or in none"
+        )
+    if masked.all():
+        raise InputError("the map is nan at every feature; give codes that hold values")
+    if missing != "drop":
+        n_masked = int(np.count_nonzero(masked))
+        count = "1 feature" if n_masked == 1 else f"{n_masked} features"
+        raise InputError(
+            f"the map is masked (nan in every unit) at {count}, first at "
+            f"{names.describe_feature(int(np.argmax(masked)))}; give missing='drop'"
+        )
+    return np.where(masked, 0.0, values), masked
+
+
+def _checked_weights(weights: ArrayLike | None, n_features: int) -> Float | None:
+    if weights is None:
+        return None
+    values = np.ascontiguousarray(weights, dtype=np.float64)
+    if values.shape != (n_features,):
+        raise InputError(
+            f"feature_weights has the shape {values.shape}; give one weight for each of "
+            f"{n_features} features"
+        )
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    if wrong.any():
+        feature = int(np.argmax(wrong))
+        raise InputError(
+            f"feature_weights holds {values[feature]} at feature {feature}; weights are finite "
+            "and 0 or more"
+        )
+    return values
