@@ -10,13 +10,13 @@ import xarray as xr
 
 from somscale._types import Float
 from somscale.codebook import CODEBOOK_NAMES, codebook
+from somscale.codebook.passes import job_over, units_reduction, without_gapped_features
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.run import run_job
 from somscale.engine.readers.peek import read_some_rows
-from somscale.engine.readers.samples import Samples, open_samples, refuse_names
+from somscale.engine.readers.samples import Samples, open_samples
 from somscale.errors import InputError
-from somscale.reductions.units import UnitsReduction, UnitStats
+from somscale.reductions.units import UnitStats
 from somscale.topology import Grid, neighborhood_kernel
 
 __all__ = ["train"]
@@ -36,6 +36,7 @@ def train(
     init: Literal["plane", "samples"] = "plane",
     kernel: str = "gaussian",
     temperature: tuple[float, float] | None = None,
+    **reading: Any,
 ) -> xr.Dataset:
     """Train a self-organizing map by the batch rule, one read of the samples an epoch.
 
@@ -45,8 +46,9 @@ def train(
 
     Parameters
     ----------
-    samples : array, DataArray, Dask array, zarr.Array or path, (sample, feature)
-        The samples; they are read in every epoch, and may exceed the memory.
+    samples : array, DataArray, Dataset, Dask array, zarr.Array or path(s)
+        The samples, as in :func:`somscale.evaluate`; they are read in every epoch, and
+        may exceed the memory.
     grid : Grid
         Arrangement of the units.
     epochs : int
@@ -62,6 +64,10 @@ def train(
     temperature : (float, float), optional
         First and last temperature; by default half the largest map distance
         (at least 1) and 1.
+    **reading
+        ``sample_dims``, ``variable``, ``missing``, ``mask``, ``feature_weights``,
+        ``sample_weights``: how to read the samples, as in :func:`somscale.evaluate`.
+        Features that take no part are nan in the map.
 
     Returns
     -------
@@ -91,25 +97,28 @@ def train(
     >>> dict(som["codes"].sizes)
     {'unit': 16, 'feature': 2}
     """
-    opened = open_samples(samples)
+    opened = open_samples(samples, **reading)
     if not isinstance(grid, Grid):
         raise InputError(f"the grid is a {type(grid).__name__}, not a Grid; make one with ss.Grid")
     _check_integer("epochs", epochs, 1)
     _check_integer("seed", seed, 0)
-    names = [opened.feature_dim, *opened.feature_coords]
-    refuse_names(names, CODEBOOK_NAMES | _HISTORY_NAMES, "samples")
+    opened.features.refuse_names(CODEBOOK_NAMES | _HISTORY_NAMES, "samples")
     temperatures = _schedule(grid, epochs, temperature)
     neighborhood_kernel(kernel)(0.0, temperatures)
+    opened = without_gapped_features(opened)
+    missing = None
     with single_threaded_blas():
         codes = _first_codes(opened, grid, init, seed)
         errors = []
         for number in range(epochs):
-            reduction = UnitsReduction(codes, names=opened.entry_names)
-            job = LinearJob([reduction], *opened.shape, source=opened.source, blocks=opened.blocks)
-            stats: UnitStats = run_job(job)[0]
-            errors.append(stats.distances.sum() / stats.n_samples)
+            reduction = units_reduction(codes, opened)
+            stats: UnitStats = run_job(job_over(opened, [reduction]))[0]
+            errors.append(stats.distances.sum() / stats.total)
+            missing = stats.missing_features
             codes = batch_update(stats, grid, kernel, float(temperatures[number]))
     settings = {"epochs": int(epochs), "seed": int(seed), "init": init, "kernel": kernel}
+    if missing is not None:
+        codes[:, missing] = np.nan
     return _result(opened, codes, grid, errors, temperatures, settings)
 
 
@@ -119,10 +128,12 @@ def batch_update(stats: UnitStats, grid: Grid, kernel: str, temperature: float) 
     Written about the codes' mean, so that large offsets of the data cost no digits.
     """
     weigh = neighborhood_kernel(kernel)
-    center = stats.codes.mean(axis=0)
-    sums = stats.hits[:, None] * (stats.codes - center) + stats.residuals
-    counts = stats.hits.astype(np.float64)
-    codes = np.array(stats.codes, dtype=np.float64)
+    # features that every sample lacks keep whatever stands for them
+    moved = np.nan_to_num(stats.raw_residuals)
+    codes = np.nan_to_num(stats.raw_codes)
+    center = codes.mean(axis=0)
+    sums = stats.mass[:, None] * (codes - center) + moved
+    counts = stats.mass.astype(np.float64)
     every = np.arange(stats.n_units)
     for start in range(0, stats.n_units, _ROW_BLOCK):
         rows = every[start : start + _ROW_BLOCK]
@@ -192,9 +203,9 @@ def _result(
 ) -> xr.Dataset:
     units = samples.units or "data units"
     weights = xr.DataArray(
-        codes,
-        dims=("unit", samples.feature_dim),
-        coords=dict(samples.feature_coords),
+        samples.features.along(samples.whole(codes), 1),
+        dims=("unit", *samples.features.dims),
+        coords=dict(samples.features.coords),
         attrs={"units": units},
     )
     som = codebook(weights, grid)

@@ -15,6 +15,7 @@ import zarr
 
 from somscale.engine.pairs.job import PairJob
 from somscale.engine.pairs.run import run_pairs
+from somscale.engine.readers.blocked import Blocks
 from somscale.engine.readers.sources import ArraySource, ZarrSource
 from somscale.options import set_options
 from somscale.reductions.base import Block, Field, Partial, Side
@@ -204,7 +205,7 @@ def assert_same_bits(found: Partial, expected: Partial) -> None:
 KINDS: dict[str, Callable[[np.ndarray, Path], dict[str, Any]]] = {
     "numpy": lambda x, _: {"source": ArraySource(x)},
     "zarr": lambda x, p: {"source": ZarrSource(zarr.create_array(p, data=x, chunks=(13, 2)))},
-    "dask": lambda x, _: {"blocks": da.from_array(x, chunks=(11, 2))},
+    "dask": lambda x, _: {"blocks": Blocks.of(da.from_array(x, chunks=(11, 2)))},
 }
 
 

@@ -18,6 +18,7 @@ from zarr.storage import MemoryStore
 
 from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.linear.walk import walk_run
+from somscale.engine.readers.blocked import Blocks
 from somscale.engine.readers.sources import ArraySource, Source, ZarrSource
 from somscale.reductions.merge import Fold
 from somscale.reductions.units import UnitsReduction, UnitStats
@@ -33,7 +34,7 @@ def units(codes: NDArray[np.float64], name: str = "units") -> UnitsReduction:
     return reduction
 
 
-def job_of(case: Case, source: Source | None = None, blocks: da.Array | None = None) -> LinearJob:
+def job_of(case: Case, source: Source | None = None, blocks: Blocks | None = None) -> LinearJob:
     """A pass for one map, on the case's samples in memory unless they come from elsewhere."""
     if source is None and blocks is None:
         source = ArraySource(case.samples)
@@ -49,7 +50,8 @@ def in_form(
         return job_of(case)
     if form == "dask":
         return job_of(
-            case, blocks=da.from_array(case.samples, chunks=(tuple(rows), tuple(columns)))
+            case,
+            blocks=Blocks.of(da.from_array(case.samples, chunks=(tuple(rows), tuple(columns)))),
         )
     chunks = (max(rows), max(columns))
     array = zarr.create_array(store or MemoryStore(), data=case.samples, chunks=chunks)

@@ -65,7 +65,8 @@ def test_a_map_of_stacked_fields_can_be_kept(
 
 def test_results_of_stacked_samples_can_be_kept(field: xr.DataArray, tmp_path: Path) -> None:
     cells = field.stack(cell=("lat", "lon")).transpose("cell", "time")
-    q = ss.evaluate(cells, ss.train(cells, ss.Grid(2, 1), epochs=1), metrics="bmu")
+    som = ss.train(cells, ss.Grid(2, 1), epochs=1, sample_dims="cell")
+    q = ss.evaluate(cells, som, metrics="bmu", sample_dims="cell")
     write_dataset(q, tmp_path / "q.zarr")
     assert q["bmu"].dims == ("cell",)
     assert set(q["bmu"].coords) == {"lat", "lon"}

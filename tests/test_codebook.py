@@ -14,7 +14,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 import somscale as ss
-from somscale.codebook import as_map
+from somscale.codebook import as_map, matched
 from somscale.engine.readers.samples import open_samples
 from somscale.errors import InputError
 from somscale.store import open_dataset, write_dataset
@@ -97,7 +97,7 @@ def test_labelled_weights_keep_names_units_and_coordinates() -> None:
         ([["a"], ["b"]], ss.Grid.chain(2), "not real numbers"),
         (np.zeros((2, 2), complex), ss.Grid.chain(2), "complex128, not real numbers"),
         (np.zeros((2, 2)), (2, 1), "is a tuple, not a Grid"),
-        (labelled(np.zeros((2, 2)), "ab", "unit"), ss.Grid.chain(2), "'unit'.*rename"),
+        (labelled(np.zeros((2, 2)), "ab", "edge"), ss.Grid.chain(2), "'edge'.*rename"),
         (
             labelled(np.zeros((2, 2)), "ab").assign_coords(row=("station", [0, 1])),
             ss.Grid.chain(2),
@@ -116,10 +116,12 @@ def test_what_is_no_map_is_refused(som: Any) -> None:
         as_map(som)
 
 
-def test_a_codebook_whose_codes_lost_their_dims_is_refused() -> None:
-    som = ss.codebook(np.zeros((6, 4)), ss.Grid(2, 3))
+def test_a_codebook_is_known_by_the_names_of_its_dims() -> None:
+    som = ss.codebook(np.arange(24.0).reshape(6, 4), ss.Grid(2, 3))
+    turned = as_map(som.transpose("feature", "unit"))
+    np.testing.assert_array_equal(turned.codes, som["codes"])
     with pytest.raises(InputError, match="not \\(unit, feature\\)"):
-        as_map(som.transpose("feature", "unit"))
+        as_map(som.rename_dims(unit="place").drop_vars("unit"))
     with pytest.raises(InputError, match="a grid of 6 units"):
         as_map(som.isel(unit=slice(3)))
 
@@ -210,7 +212,7 @@ def test_features_of_other_labels_are_refused(ours: Any, theirs: Any, complaint:
 def test_shapes_that_do_not_match_are_refused(shape: tuple[int, int], complaint: str) -> None:
     som = ss.codebook(codes_for(ss.Grid(2, 3)), ss.Grid(2, 3))
     with pytest.raises(InputError, match=complaint):
-        as_map(som).matched_to(open_samples(np.zeros(shape)))
+        matched(as_map(som), open_samples(np.zeros(shape)))
 
 
 # --- projecting

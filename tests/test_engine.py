@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import pickle
 import uuid
@@ -33,6 +34,7 @@ from passes import (
     whole,
 )
 from reference import tiled_unit_sums
+from scipy.sparse import csr_array
 from strategies import KINDS, Case, cases, cuts
 from zarr.storage import LocalStore, MemoryStore
 
@@ -44,6 +46,7 @@ from somscale.engine.readers.sources import (
     BlocksSource,
     MemmapSource,
     Source,
+    SparseSource,
     XarraySource,
     ZarrSource,
 )
@@ -197,15 +200,20 @@ def test_sources_read_what_slicing_gives(tmp_path: Path, order: Any) -> None:
     expected = values[4:] if order == "C" else values[:, 2:]
     np.testing.assert_array_equal(part.read(slice(1, 9), slice(2, 5)), expected[1:9, 2:5])
     edges = [(0, 11, 12, 30), (0, 2, 7)]
-    blocks = [[values[a:b, :2], values[a:b, 2:]] for a, b in [(0, 11), (11, 12), (12, 30)]]
+    blocks = {
+        (i, j): values[slice(*rows), slice(*columns)]
+        for i, rows in enumerate(itertools.pairwise(edges[0]))
+        for j, columns in enumerate(itertools.pairwise(edges[1]))
+    }
     whole_map = MemmapSource.of(mapped)
     assert whole_map is not None
     sources: list[Source] = [
         ArraySource(values),
         whole_map,
         ZarrSource(zarr.create_array(MemoryStore(), data=values, chunks=(11, 2))),
-        XarraySource(xr.DataArray(values, dims=("sample", "feature"))),
-        BlocksSource(blocks, 0),
+        XarraySource(xr.DataArray(values, dims=("sample", "feature")), (1, 1)),
+        SparseSource(csr_array(values)),
+        BlocksSource(blocks, edges, (30, 7)),
     ]
     for source in (pickle.loads(pickle.dumps(s)) for s in sources):
         assert (source.shape, source.dtype) == ((30, 7), np.float64)
@@ -215,8 +223,8 @@ def test_sources_read_what_slicing_gives(tmp_path: Path, order: Any) -> None:
 
 
 def test_blocks_keep_their_global_row_numbers() -> None:
-    source = BlocksSource([[np.full((3, 2), 1.0)], [np.full((2, 2), 2.0)]], 10)
-    assert source.shape == (15, 2)
+    blocks = {(0, 0): np.full((3, 2), 1.0), (1, 0): np.full((2, 2), 2.0)}
+    source = BlocksSource(blocks, [[10, 13, 15], [0, 2]], (40, 2))
     assert source.read(slice(12, 14), slice(1, 2)).tolist() == [[1], [2]]
 
 

@@ -47,6 +47,7 @@ from somscale.engine.pairs.job import PairJob
 from somscale.engine.pairs.run import lazy_pairs, plan_pair_job, run_pairs
 from somscale.engine.pairs.zorder import WHOLE, upper_squares
 from somscale.engine.readers import resident
+from somscale.engine.readers.blocked import Blocks
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.kernels.counts import sort_keyed
@@ -219,7 +220,7 @@ def test_same_bits_for_any_chunks(
 ) -> None:
     values = samples(sum(rows))
     blocks = da.from_array(values, chunks=(tuple(rows), columns))
-    job = PairJob([reduction(operations)], *values.shape, blocks=blocks)
+    job = PairJob([reduction(operations)], *values.shape, blocks=Blocks.of(blocks))
     with set_options(scheduler="serial"):
         assert_same_bits(run_pairs(job)[0], reference(values, reduction))
 
@@ -369,7 +370,7 @@ def test_lazy_walks_compute_nothing_until_asked() -> None:
     sizes = (30, 30, 30, 17)
     blocks = da.map_blocks(block, chunks=(sizes, (D,)), dtype=np.float32, meta=samples()[:0])
     computed.clear()
-    job = PairJob([RowSums(SQUARES)], N, D, blocks=blocks)
+    job = PairJob([RowSums(SQUARES)], N, D, blocks=Blocks.of(blocks))
     pending = lazy_pairs(job, "another-token")
     assert not computed
     assert not Counted.calls

@@ -28,6 +28,7 @@ from somscale.engine.pairs.cutting import plan_pairs
 from somscale.engine.pairs.job import PairCut, PairJob
 from somscale.engine.pairs.memory import project_pairs
 from somscale.engine.pairs.run import lazy_pairs, plan_pair_job, run_pairs
+from somscale.engine.readers.sources import RegularChunks
 from somscale.errors import MemoryBudgetError
 from somscale.options import set_options
 from somscale.reductions.base import Side
@@ -42,7 +43,7 @@ def fresh_counts() -> Iterator[None]:
     reset()
 
 
-class Sized:
+class Sized(RegularChunks):
     """A source of some size that nobody reads."""
 
     dtype = np.dtype(np.float64)

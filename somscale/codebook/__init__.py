@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from somscale.codebook.dataset import CODEBOOK_NAMES, TrainedMap, codebook
+from somscale.codebook.matching import matched
 from somscale.codebook.minisom import from_minisom
 from somscale.codebook.opening import as_map
 from somscale.codebook.project import project
 
-__all__ = ["CODEBOOK_NAMES", "TrainedMap", "as_map", "codebook", "from_minisom", "project"]
+__all__ = [
+    "CODEBOOK_NAMES",
+    "TrainedMap",
+    "as_map",
+    "codebook",
+    "from_minisom",
+    "matched",
+    "project",
+]

@@ -12,8 +12,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from somscale._version import __version__
-from somscale.engine.readers.alignment import coords_along, order_to_match
-from somscale.engine.readers.samples import Samples, refuse_names
+from somscale.engine.readers.axes import Axes
 from somscale.errors import InputError
 from somscale.topology import Grid
 
@@ -35,24 +34,25 @@ def codebook(weights: Any, grid: Grid) -> xr.Dataset:
     Parameters
     ----------
     weights : array_like or DataArray
-        Code vectors, (unit, feature), or (row, col, feature) on a grid of rows and
-        columns; of real, finite numbers.  A DataArray keeps its coordinates of the
-        features and its units.
+        Code vectors: (unit, feature, …) or (row, col, feature, …), on the dims and in the
+        order of the samples' features; of real numbers.  A DataArray keeps its dims,
+        coordinates and units; its dims ``unit``, or ``row`` and ``col``, come first.  A
+        feature that takes no part (a point of land among those of sea) is nan in all units.
     grid : Grid
         The arrangement of the units.
 
     Returns
     -------
     Dataset
-        ``codes(unit, feature)`` float64, with coordinates ``row(unit)`` and
-        ``col(unit)``; the grid is in the attributes and, for grids made from edges
-        or distances, in variables named ``grid_…``.
+        ``codes(unit, …)`` float64, with coordinates ``row(unit)`` and ``col(unit)``; the
+        grid is in the attributes and, for grids made from edges or distances, in
+        variables named ``grid_…``.
 
     Raises
     ------
     InputError
         The number of code vectors is not the grid's number of units, or a code is
-        not finite.
+        infinite, or nan in some units only.
 
     Examples
     --------
@@ -63,17 +63,17 @@ def codebook(weights: Any, grid: Grid) -> xr.Dataset:
     """
     if not isinstance(grid, Grid):
         raise InputError(f"the grid is a {type(grid).__name__}, not a Grid; make one with ss.Grid")
-    values, feature_dim, coords, attributes = read_weights(weights, grid)
-    refuse_names([feature_dim, *coords], CODEBOOK_NAMES, "weights")
+    values, features, attributes = read_weights(weights, grid)
+    features.refuse_names(CODEBOOK_NAMES, "weights")
     codes = xr.DataArray(
-        values,
-        dims=("unit", feature_dim),
+        features.along(values, 1),
+        dims=("unit", *features.dims),
         name="codes",
         attrs={"long_name": "code vectors", "units": "data units", **attributes},
         coords={
             "unit": ("unit", np.arange(grid.size), {"long_name": "unit of the map", "units": "1"}),
             **_places(grid),
-            **coords,
+            **features.coords,
         },
     )
     result = codes.to_dataset()
@@ -97,25 +97,23 @@ def _places(grid: Grid) -> dict[str, Any]:
     return {n: ("unit", places[n], {"long_name": facts[n], "units": "1"}) for n in places}
 
 
-def read_weights(
-    weights: Any, grid: Grid
-) -> tuple[NDArray[np.float64], str, dict[str, Any], dict[str, Any]]:
-    """Checked code vectors (K, D), their feature dim, its coordinates and their attributes."""
-    feature_dim, coords, attributes = "feature", {}, {}
+def read_weights(weights: Any, grid: Grid) -> tuple[NDArray[np.float64], Axes, dict[str, Any]]:
+    """Checked code vectors (K, D), their features' dims and their attributes."""
+    attributes: dict[str, Any] = {}
+    axes = None
     if isinstance(weights, xr.DataArray):
-        feature_dim = str(weights.dims[-1])
-        coords = {
-            name: (feature_dim, labels.values, labels.attrs)
-            for name, labels in coords_along(weights, feature_dim).items()
-        }
+        weights = _units_first(weights)
+        lead = 2 if weights.dims[:2] == ("row", "col") else 1
+        lead = 2 if weights.shape[:2] == grid.shape and len(weights) != grid.size else lead
+        axes = Axes.of(weights, [str(dim) for dim in weights.dims[lead:]])
         attributes = {k: v for k, v in weights.attrs.items() if k in ("long_name", "units")}
         weights = weights.values
     values = np.asarray(weights)
     if values.dtype.kind not in "biuf":
         raise InputError(f"the weights are of type {values.dtype}, not real numbers")
-    if values.ndim == 3 and values.shape[:2] == grid.shape:
-        values = values.reshape(grid.size, -1)
-    if values.ndim != 2 or len(values) != grid.size:
+    if values.ndim >= 3 and values.shape[:2] == grid.shape and len(values) != grid.size:
+        values = values.reshape(grid.size, *values.shape[2:])
+    if values.ndim < 2 or len(values) != grid.size:
         shape = f"({grid.rows}, {grid.cols}, feature)" if grid.rows > 1 else "(unit, feature)"
         raise InputError(
             f"the weights have shape {values.shape}; a grid of {grid.size} units needs "
@@ -123,14 +121,36 @@ def read_weights(
         )
     if not values.size:
         raise InputError(f"the weights have shape {values.shape}: there is no code vector")
-    values = values.astype(np.float64)
-    if not np.isfinite(values).all():
-        unit, feature = np.argwhere(~np.isfinite(values))[0]
+    if axes is None or axes.shape != values.shape[1:]:
+        axes = Axes(("feature",), (int(np.prod(values.shape[1:])),))
+    flat = values.reshape(grid.size, -1).astype(np.float64)
+    _check_values(flat, axes)
+    return flat, axes, attributes
+
+
+def _units_first(weights: xr.DataArray) -> xr.DataArray:
+    """Weights with the dims of the map, where they are named, before all others."""
+    for lead in (("unit",), ("row", "col")):
+        if set(lead) <= set(weights.dims):
+            return weights.transpose(*lead, ...)
+    return weights
+
+
+def _check_values(values: NDArray[np.float64], features: Axes) -> None:
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    masked = np.isnan(values).all(axis=0)
+    wrong = ~finite & ~masked
+    if wrong.any():
+        unit, feature = np.argwhere(wrong)[0]
         raise InputError(
-            f"the weights hold {values[unit, feature]} at unit {unit}, {feature_dim} {feature}; "
-            "every code must be finite"
+            f"the weights hold {values[unit, feature]} at unit {unit}, "
+            f"{features.names().describe(int(feature))}; every code must be finite, or nan in all "
+            "units where the feature takes no part"
         )
-    return values, feature_dim, coords, attributes
+    if masked.all():
+        raise InputError("the weights are nan everywhere")
 
 
 @dataclass(frozen=True)
@@ -143,18 +163,15 @@ class TrainedMap:
         Code vectors.
     grid : Grid
         Arrangement of the units.
-    feature_coords : mapping
-        Coordinates along the features.
-    feature_dim : str
-        Name of the features' dim.
+    features : Axes
+        Dims and coordinates of the features.
     known_as : str
         Fingerprint of the map whose features were put in another order.
     """
 
     codes: NDArray[np.float64]
     grid: Grid
-    feature_coords: dict[str, xr.Variable]
-    feature_dim: str = "feature"
+    features: Axes
     known_as: str = ""
 
     @property
@@ -162,39 +179,8 @@ class TrainedMap:
         """A short text that tells this map from every other, in any order of its features."""
         if self.known_as:
             return self.known_as
-        digest = hashlib.sha256(np.ascontiguousarray(self.codes).tobytes())
+        digest = hashlib.sha256(self.codes.tobytes())
         for name, value in sorted(self.grid.to_spec().items()):
             data = value.tobytes() if isinstance(value, np.ndarray) else str(value).encode()
             digest.update(name.encode() + b"=" + data)
         return digest.hexdigest()[:16]
-
-    def matched_to(self, samples: Samples) -> TrainedMap:
-        """The same map with its features in the samples' order.
-
-        Raises
-        ------
-        InputError
-            Another number of features, or other labels.
-        """
-        n_features = samples.shape[1]
-        if self.codes.shape[1] != n_features:
-            hint = ""
-            if self.codes.shape[1] == samples.shape[0]:
-                hint = "; the samples look transposed: pass samples.T"
-            elif len(self.codes) == n_features:
-                hint = "; the weights look transposed: they are (unit, feature)"
-            raise InputError(
-                f"the map has {self.codes.shape[1]} features and the samples have {n_features} "
-                f"(dim {samples.feature_dim!r}){hint}"
-            )
-        dim = samples.feature_dim
-        ours = {
-            dim if name == self.feature_dim else name: labels
-            for name, labels in self.feature_coords.items()
-        }
-        order = order_to_match(ours, samples.feature_coords, dim, "the map and the samples")
-        if order is None:
-            return self
-        return TrainedMap(
-            self.codes[:, order], self.grid, {}, self.feature_dim, known_as=self.fingerprint
-        )

@@ -10,7 +10,6 @@ import xarray as xr
 
 from somscale.codebook.dataset import GRID_ARRAYS, TrainedMap, read_weights
 from somscale.codebook.minisom import from_minisom
-from somscale.engine.readers.alignment import coords_along
 from somscale.errors import InputError
 from somscale.topology import Grid
 
@@ -35,7 +34,7 @@ def as_map(som: Any) -> TrainedMap:
             "ss.codebook(weights, grid), ss.train or ss.from_minisom"
         )
     codes = som["codes"]
-    if codes.ndim != 2 or codes.dims[0] != "unit":
+    if codes.ndim < 2 or "unit" not in codes.dims:
         raise InputError(f"the map's codes have dims {codes.dims}, not (unit, feature)")
     codes = _in_unit_order(codes)
     try:
@@ -46,9 +45,8 @@ def as_map(som: Any) -> TrainedMap:
         if f"grid_{name}" in som:
             spec[name] = som[f"grid_{name}"].values
     grid = Grid.from_spec(spec)
-    feature_dim = str(codes.dims[1])
-    values = read_weights(codes, grid)[0]
-    return TrainedMap(values, grid, coords_along(codes, feature_dim), feature_dim)
+    values, features, _ = read_weights(codes, grid)
+    return TrainedMap(values, grid, features)
 
 
 def _in_unit_order(codes: xr.DataArray) -> xr.DataArray:

@@ -93,7 +93,7 @@ class Memory:
     results : int
         Values of every sample that are kept.
     samples : int
-        Samples that are held from one task to the next.
+        Samples, and factors of the products, that are held from one task to the next.
     """
 
     baseline: int
@@ -115,14 +115,17 @@ def project(
 ) -> Memory:
     """Project the peak memory of a job, cut in a given way."""
     run_rows = min(cut.run_tiles * job.tile_rows, job.n_rows)
+    at_once = min(cut.read_rows or run_rows, run_rows)
     fields = [spec for r in job.reductions for spec in r.fields.values()]
     whole = sum(spec.nbytes for spec in fields if spec.merge != "concat")
     a_row = sum(spec.nbytes for spec in fields if spec.merge == "concat")
     in_tree = math.log2(cut.run_tiles) + 3
     if cut.order == "features":
         in_tree = min(cut.run_tiles, job.n_tiles) + 2
-    held = whole * in_tree + 2 * a_row * run_rows + _values_bytes(job, cut, run_rows, workers)
-    live_rows = cut.piece_rows if cut.order == "rows" else run_rows
+    if job.blocks is not None and at_once < run_rows:
+        in_tree += 1  # what a task of a chain goes on from, beside its own
+    held = whole * in_tree + 2 * a_row * run_rows + _values_bytes(job, cut, at_once, workers)
+    live_rows = min(cut.piece_rows, at_once) if cut.order == "rows" else run_rows
     for reduction in job.reductions:
         space = reduction.workspace
         width = min(cut.slab, job.n_features)
@@ -135,7 +138,8 @@ def project(
         threads=min(threads, runs),
         partials=whole * waiting_partials(runs, cut.fan_in, threads),
         results=2 * a_row * job.n_rows,
-        samples=_shipped_bytes(job) if workers == "cluster" else 0,
+        samples=(_shipped_bytes(job) if workers == "cluster" else 0)
+        + sum(reduction.workspace.process_bytes for reduction in job.reductions),
     )
 
 
@@ -152,7 +156,7 @@ def _values_bytes(job: LinearJob, cut: Cut, run_rows: int, workers: Workers) -> 
         return 16 * min(cut.piece_rows, run_rows) * len(job.columns)
     if job.source is None:
         itemsize = job.blocks.dtype.itemsize if job.blocks is not None else 8
-        chunk_rows = max(job.blocks.chunks[0], default=1) if job.blocks is not None else 1
+        chunk_rows = job.blocks.chunk_rows if job.blocks is not None else 1
         return int((run_rows + 2 * chunk_rows) * job.n_features * itemsize)
     if job.source.resident:
         # what arrives with a task is held once as bytes and once as an array
@@ -165,7 +169,7 @@ def _values_bytes(job: LinearJob, cut: Cut, run_rows: int, workers: Workers) -> 
 def reading_bytes(source: Source, n_rows: int, n_features: int) -> int:
     """Bytes that reading some rows and features takes: the values, and chunks being decoded."""
     itemsize = source.dtype.itemsize
-    rows, features = source.chunks
+    rows, features = source.chunks[0], source.chunks[1]
     down = math.ceil(n_rows / rows)
     if n_rows % rows and n_rows < source.shape[0]:
         # these rows begin inside a chunk, and may end inside one more

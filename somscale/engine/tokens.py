@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 import uuid
 
+import numpy as np
+
 from somscale.engine.linear.job import LinearJob
 
 __all__ = ["job_token"]
+
+_FACTS = ("codes", "feature_weights", "sample_weights", "excluded", "missing", "masked")
+"""What a reduction's result depends on besides its name, its fields and its columns."""
 
 
 def job_token(job: LinearJob) -> str:
@@ -19,13 +24,15 @@ def job_token(job: LinearJob) -> str:
     """
     if job.blocks is None:
         return uuid.uuid4().hex[:16]
-    digest = hashlib.sha256(str(job.blocks.name).encode())
+    digest = hashlib.sha256(job.blocks.name.encode())
     for reduction in job.reductions:
         digest.update(f"{reduction.name};{sorted(reduction.fields)};".encode())
-        codes = getattr(reduction, "codes", None)
-        if codes is not None:
-            digest.update(codes.tobytes())
+        for fact in _FACTS:
+            value = getattr(reduction, fact, None)
+            digest.update(
+                value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode()
+            )
     for name, column in sorted(job.columns.items()):
-        digest.update(f"{name};{column.base};{column.n_categories};".encode())
-        digest.update(column.values.tobytes())
+        digest.update(name.encode())
+        digest.update(column.identity())
     return digest.hexdigest()[:16]

@@ -112,17 +112,21 @@ def plan_linear(
         No cut fits; the message names the smallest budget that works.
     """
     fewest = threads if fixed_threads else 1
+    stored = _stored(job)
     for count in range(threads, fewest - 1, -1):
-        fitting = []
+        best: tuple[int, Cut, Memory] | None = None
         for cut in _candidates(job, count * processes):
             memory = project(job, cut, baseline=baseline, threads=count, workers=workers)
-            if memory.peak <= budget:
-                fitting.append((bytes_read(job, cut), cut, memory))
-        if fitting:
-            # candidates come best first; only fewer bytes to read changes the choice
-            least = min(cost for cost, _, _ in fitting)
-            cost, cut, memory = next(f for f in fitting if f[0] <= 1.05 * least)
-            return LinearPlan(job, cut, memory, cost, _stored(job), budget)
+            if memory.peak > budget:
+                continue
+            # candidates come best first; only fewer bytes to read change the choice
+            cost = bytes_read(job, cut)
+            if best is None or 1.05 * cost < best[0]:
+                best = cost, cut, memory
+            if best[0] <= 1.05 * stored:
+                break
+        if best is not None:
+            return LinearPlan(job, best[1], best[2], best[0], stored, budget)
     smallest = min(
         project(job, cut, baseline=baseline, threads=fewest, workers=workers).peak
         for cut in _candidates(job, 1)
@@ -155,11 +159,49 @@ def _candidates(job: LinearJob, workers: int) -> Iterator[Cut]:
     sizes = [tiles << n for n in range(20) if tiles << n <= largest] or [largest]
     sizes += [tiles >> n for n in range(1, 20) if tiles >> n]
     for size in sizes:
-        yield Cut("rows", size, slab, piece, fan_in)
+        for read_rows in _window_sizes(job, size):
+            yield Cut("rows", size, slab, piece, fan_in, read_rows)
     if _splits_features(job):
         wide = _feature_slab(job)
         for size in (largest >> n for n in range(largest.bit_length())):
             yield Cut("features", size, wide, piece, fan_in)
+
+
+def _window_sizes(job: LinearJob, run_tiles: int) -> Iterator[int]:
+    """Rows to read at a time, best first: whole chunks of some 64 MiB; all (0); ever fewer."""
+    run_rows = min(run_tiles * job.tile_rows, job.n_rows)
+    chunk = _chunk_rows(job)
+    # the blocks of a task of several tiles come at once, and what is in memory costs nothing
+    fixed = (job.source is None or job.source.resident) if run_tiles > 1 else _in_memory(job)
+    if fixed or not job.sweeps:
+        yield 0
+        return
+    wished = _TASK_BYTES // max(1, job.n_features * _itemsize(job))
+    wished = max(wished // chunk, 1) * chunk
+    if wished < run_rows:
+        yield wished
+    yield 0
+    fewer = min(wished, run_rows)
+    while fewer > 1:
+        # below a chunk it is read again and again, which is better than not at all
+        fewer = max(1, fewer // chunk // 2 * chunk if fewer >= 2 * chunk else fewer // 2)
+        yield fewer
+
+
+def _in_memory(job: LinearJob) -> bool:
+    return job.blocks is None and (job.source is None or job.source.resident)
+
+
+def _chunk_rows(job: LinearJob) -> int:
+    if job.blocks is not None:
+        return job.blocks.chunk_rows
+    return 1 if job.source is None else job.source.chunks[0]
+
+
+def _itemsize(job: LinearJob) -> int:
+    if job.source is not None:
+        return job.source.dtype.itemsize
+    return 8 if job.blocks is None else job.blocks.dtype.itemsize
 
 
 def fan_in_of(job: LinearJob | PairJob) -> int:
@@ -172,13 +214,9 @@ def _wished_tiles(job: LinearJob, workers: int) -> int:
     """Tiles of a task that is worth its overhead, on whole chunks, and leaves work for all."""
     per_row = max(1.0, job.operations / max(1, job.n_rows))
     rows = TASK_OPERATIONS / per_row
-    itemsize, chunk_rows = 8, 1
-    if job.source is not None:
-        itemsize, chunk_rows = job.source.dtype.itemsize, job.source.chunks[0]
-    elif job.blocks is not None:
-        itemsize, chunk_rows = job.blocks.dtype.itemsize, max(job.blocks.chunks[0])
+    chunk_rows = _chunk_rows(job)
     if job.n_features:
-        rows = min(rows, _TASK_BYTES / (job.n_features * itemsize))
+        rows = min(rows, _TASK_BYTES / (job.n_features * _itemsize(job)))
     shared = max(job.n_rows / (4 * workers), LEAST_OPERATIONS / per_row)
     rows = max(min(rows, shared), min(chunk_rows, job.n_rows), job.n_rows / MOST_TASKS)
     return min(ceil_power(rows / job.tile_rows), ceil_power(job.n_tiles))
@@ -199,35 +237,21 @@ def _feature_slab(job: LinearJob) -> int:
 
 def bytes_read(job: LinearJob, cut: Cut) -> int:
     """Bytes of samples that all tasks of a cut decode; a chunk counts whole, every time."""
-    if job.source is None or not job.sweeps:
+    if job.source is None or not job.sweeps or job.source.resident:
         return _stored(job)
-    rows, features = job.source.chunks
-    itemsize = job.source.dtype.itemsize
-    starts = np.arange(cut.runs(job)) * (cut.run_tiles * job.tile_rows)
-    stops = np.minimum(starts + cut.run_tiles * job.tile_rows, job.n_rows)
-    touched = int(np.sum(-(-stops // rows) - starts // rows))
-    read_rows = min(touched * rows, job.n_rows + (touched - math.ceil(job.n_rows / rows)) * rows)
-    width = job.n_features
     if cut.order == "features":
         # every slab is read once for the products and once for the residuals
-        slabs = list(cut.slabs(job.n_features))
-        chunks = sum(-(-s.stop // features) - s.start // features for s in slabs)
-        width = min(job.sweeps, 2) * min(
-            chunks * features, job.n_features + (len(slabs) - 1) * features
-        )
-    return read_rows * width * itemsize
+        edges = np.array([(slab.start, slab.stop) for slab in cut.slabs(job.n_features)])
+        times = min(job.sweeps, 2)
+    else:
+        edges, times = np.array([(0, job.n_features)]), 1
+    width = times * job.source.decoded(1, (edges[:, 0], edges[:, 1]))
+    return job.source.decoded(0, cut.ranges(job)) * width * job.source.dtype.itemsize
 
 
 def _stored(job: LinearJob) -> int:
     size = sum(column.values.dtype.itemsize for column in job.columns.values()) * job.n_rows
-    if not job.sweeps:
-        return size
-    itemsize = 8
-    if job.source is not None:
-        itemsize = job.source.dtype.itemsize
-    elif job.blocks is not None:
-        itemsize = job.blocks.dtype.itemsize
-    return job.n_rows * job.n_features * itemsize
+    return job.n_rows * job.n_features * _itemsize(job) if job.sweeps else size
 
 
 def floor_power(value: float) -> int:

@@ -6,27 +6,25 @@ Only public Dask calls are used.
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
 from somscale.engine.joining import Node, PassGraph, bound, join_tasks, label_of
-from somscale.engine.linear.cutting import LinearPlan
 from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.linear.recall import run_or_recall
+from somscale.engine.linear.walk import walk_window
+from somscale.engine.readers.blocked import Arrival
 from somscale.engine.readers.sources import ArraySource
 from somscale.engine.sink import Sink
-
-if TYPE_CHECKING:
-    import dask.array as da
-
 from somscale.reductions.base import RunResult
 
-__all__ = ["blocks_of_rows", "build_graph"]
+if TYPE_CHECKING:
+    from somscale.engine.linear.cutting import LinearPlan
+
+__all__ = ["build_graph"]
 
 
 def build_graph(
@@ -57,27 +55,22 @@ def build_graph(
     """
     job, cut = plan.job, plan.cut
     # a task's partial depends on its tiles, so plans of other cuts must not share its key
-    token = f"{token}-{cut.run_tiles}-{cut.fan_in}"
-    label = label_of(job.reductions)
+    token = f"{token}-{cut.run_tiles}-{cut.read_rows}-{cut.fan_in}"
     if job_node is None:
-        carried = job if _rows_sent(job, pool) is None else replace(job, source=None)
+        carried = job if _held_rows(job, pool) is None else replace(job, source=None)
         job_node = delayed(
             replace(carried, blocks=None), traverse=False, name=f"somscale-job-{token}"
         )
+    tasks = _Tasks(job, cut, job_node, f"read-{label_of(job.reductions)}-{token}", sink, sink_token)
     nodes = []
     for number in range(plan.tasks):
         start, stop = cut.run_rows(job, number)
-        first_row, blocks = _blocks(job, start, stop, pool)
-        width = len(blocks[0]) if blocks else 0
-        read = bound(_read_run, cut, number, first_row, width, sink, sink_token)
-        key = (f"read-{label}-{token}", number)
-        run = read(job_node, *chain.from_iterable(blocks), dask_key_name=key)
-        nodes.append(Node(number, stop - start, run))
+        nodes.append(Node(number, stop - start, tasks.run(number, pool)))
     level = cut.run_tiles.bit_length() - 1
     return join_tasks(job.reductions, nodes, level=level, fan_in=cut.fan_in, token=token)
 
 
-def _rows_sent(job: LinearJob, pool: bool) -> AnyArray | None:
+def _held_rows(job: LinearJob, pool: bool) -> AnyArray | None:
     """Samples in memory of which a pool's tasks are sent their rows alone, not all of them."""
     # a subclass reads in its own way, and goes with the job
     if pool and job.sweeps and type(job.source) is ArraySource:
@@ -85,35 +78,76 @@ def _rows_sent(job: LinearJob, pool: bool) -> AnyArray | None:
     return None
 
 
-def _blocks(job: LinearJob, start: int, stop: int, pool: bool) -> tuple[int, list[list[Any]]]:
-    """The blocks of samples that a run is sent, and the first one's first row."""
-    held = _rows_sent(job, pool)
-    if held is not None:
-        return start, [[delayed(held[start:stop], traverse=False, name=f"rows-{uuid.uuid4()}")]]
-    if job.blocks is None or not job.sweeps:
-        return start, []
-    return blocks_of_rows(job.blocks, start, stop)
+@dataclass(frozen=True)
+class _Tasks:
+    """Makes the tasks of one pass."""
+
+    job: LinearJob
+    cut: Cut
+    job_node: Any
+    name: str
+    sink: Sink | None
+    sink_token: str
+
+    def run(self, number: int, pool: bool) -> Delayed:
+        """The task, or the chain of tasks, that walks one run."""
+        job, cut = self.job, self.cut
+        start, stop = cut.run_rows(job, number)
+        inputs: list[Delayed] = []
+        arrival = None
+        held = _held_rows(job, pool)
+        if held is not None:
+            arrival = Arrival.of_rows(start, stop, held.shape)
+            part = held[start:stop]
+            inputs = [delayed(part, traverse=False, name=f"rows-{uuid.uuid4()}")]
+        elif job.blocks is not None and job.sweeps:
+            if len(windows := cut.windows(start, stop)) > 1:
+                return self._chain(number, windows)
+            inputs, arrival = job.blocks.inputs(start, stop)
+        read = bound(_read_run, cut, number, arrival, self.sink, self.sink_token)
+        run: Delayed = read(self.job_node, *inputs, dask_key_name=(self.name, number))
+        return run
+
+    def _chain(self, number: int, windows: list[tuple[int, int]]) -> Delayed:
+        """Tasks that take a tile's rows one after the other, each holding a few alone.
+
+        The blocks of a task are all in memory before it begins, and a tile of wide
+        samples may not fit.
+        """
+        if self.job.blocks is None:
+            raise ValueError("only Dask arrays are taken in a chain of tasks")
+        before: Any = None
+        for position, rows in enumerate(windows):
+            last = position == len(windows) - 1
+            inputs, arrival = self.job.blocks.inputs(*rows)
+            read = bound(_read_window, self.cut, rows, arrival)
+            key = (self.name, number) if last else (f"{self.name}-part", number, position)
+            before = read(self.job_node, before, *inputs, dask_key_name=key)
+        chained: Delayed = before
+        return chained
 
 
 def _read_run(
     cut: Cut,
     number: int,
-    first_row: int,
-    width: int,
+    arrival: Arrival | None,
     sink: Sink | None,
     token: str,
     job: LinearJob,
     *blocks: AnyArray,
 ) -> RunResult:
-    """Walk one run of tiles; its blocks of samples, if it is sent any, come row by row."""
-    grid = [blocks[first : first + width] for first in range(0, len(blocks), max(1, width))]
-    return run_or_recall(job, cut, number, (first_row, grid) if grid else None, sink, token)
+    """Walk one run of tiles, on the blocks that came with the task if any did."""
+    arrived = None if arrival is None else arrival.source(blocks)
+    return run_or_recall(job, cut, number, arrived, sink, token)
 
 
-def blocks_of_rows(array: da.Array, start: int, stop: int) -> tuple[int, list[list[Delayed]]]:
-    """The blocks of a Dask array that hold some rows, and the first one's first row."""
-    edges = np.concatenate([[0], np.cumsum(array.chunks[0])])
-    first = int(np.searchsorted(edges, start, side="right")) - 1
-    last = int(np.searchsorted(edges, stop, side="left"))
-    parts = array.blocks[first:last].to_delayed(optimize_graph=False)
-    return int(edges[first]), [list(row) for row in parts]
+def _read_window(
+    cut: Cut,
+    rows: tuple[int, int],
+    arrival: Arrival,
+    job: LinearJob,
+    before: RunResult | None,
+    *blocks: AnyArray,
+) -> RunResult:
+    """Go on with a tile by the rows that came with the task."""
+    return walk_window(job.with_source(arrival.source(blocks)), cut, rows, before)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
-from somscale.engine.readers.columns import Column
-from somscale.engine.readers.sources import Source
+import numpy as np
+
+from somscale.engine.readers.blocked import Blocks
+from somscale.engine.readers.columns import RowValues
+from somscale.engine.readers.sources import Ranges, Source
 from somscale.reductions.base import LinearReduction
-
-if TYPE_CHECKING:
-    import dask.array as da
 
 __all__ = ["FREE_TILE_ROWS", "Cut", "LinearJob"]
 
@@ -32,18 +33,18 @@ class LinearJob:
         Samples N and features D; D is 0 where only columns are read.
     source : Source, optional
         Where the samples are read from.
-    blocks : Dask array, optional
-        The samples, instead of `source`.
-    columns : mapping of str to Column
-        Codes read beside the samples.
+    blocks : Blocks, optional
+        The samples in Dask arrays, instead of `source`.
+    columns : mapping of str to RowValues
+        Codes, weights and masks read beside the samples.
     """
 
     reductions: Sequence[LinearReduction[Any]]
     n_rows: int
     n_features: int = 0
     source: Source | None = None
-    blocks: da.Array | None = None
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    blocks: Blocks | None = None
+    columns: Mapping[str, RowValues] = field(default_factory=dict)
 
     @property
     def tile_rows(self) -> int:
@@ -88,6 +89,8 @@ class Cut:
         Rows at hand at a time in "rows" order.
     fan_in : int
         Partials merged by one task, a power of two.
+    read_rows : int
+        Rows read at a time in "rows" order, from multiples of it on; 0: all of a task.
     """
 
     order: Literal["rows", "features"]
@@ -95,6 +98,7 @@ class Cut:
     slab: int
     piece_rows: int
     fan_in: int = 16
+    read_rows: int = 0
 
     def runs(self, job: LinearJob) -> int:
         """Tasks that read samples."""
@@ -104,6 +108,21 @@ class Cut:
         """First row of a run, and the row after its last."""
         size = self.run_tiles * job.tile_rows
         return run * size, min(job.n_rows, (run + 1) * size)
+
+    def windows(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """The rows that are read at a time, of a task's."""
+        if not self.read_rows:
+            return [(start, stop)]
+        inner = range((start // self.read_rows + 1) * self.read_rows, stop, self.read_rows)
+        return list(itertools.pairwise([start, *inner, stop]))
+
+    def ranges(self, job: LinearJob) -> Ranges:
+        """The rows that all tasks read at a time."""
+        size = self.run_tiles * job.tile_rows
+        edges = np.arange(0, job.n_rows, size)
+        if self.order == "rows" and self.read_rows:
+            edges = np.union1d(edges, np.arange(0, job.n_rows, self.read_rows))
+        return edges, np.append(edges[1:], job.n_rows)
 
     def slabs(self, n_features: int) -> Iterator[slice]:
         """The slabs of features, in order."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from somscale._types import AnyArray
 from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.linear.walk import walk_run
-from somscale.engine.readers.sources import BlocksSource
+from somscale.engine.readers.sources import Source
 from somscale.engine.sink import Sink
 from somscale.reductions.base import RunResult
 
@@ -29,14 +28,29 @@ def run_or_recall(
     job: LinearJob,
     cut: Cut,
     number: int,
-    blocks: tuple[int, Sequence[Sequence[AnyArray]]] | None = None,
+    arrived: Source | None = None,
     sink: Sink | None = None,
     token: str = "",
 ) -> RunResult:
-    """Walk one run, or fetch it from the sink where it was finished before."""
-    if blocks is not None:
-        first_row, parts = blocks
-        job = job.with_source(BlocksSource(parts, first_row))
+    """Walk one run, or fetch it from the sink where it was finished before.
+
+    Parameters
+    ----------
+    job : LinearJob
+        The reductions, and where their samples are unless these have `arrived`.
+    cut : Cut
+        How the work is cut.
+    number : int
+        Number of the run.
+    arrived : Source, optional
+        Samples that came with the task.
+    sink : Sink, optional
+        Where finished runs are kept.
+    token : str
+        Key under which the sink knows the job.
+    """
+    if arrived is not None:
+        job = job.with_source(arrived)
     return recall_or_make(
         sink, f"{token}/{cut.run_tiles}/{number}", lambda: walk_run(job, cut, number)
     )

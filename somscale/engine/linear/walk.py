@@ -17,7 +17,7 @@ from somscale.engine.linear.job import Cut, LinearJob
 from somscale.reductions.base import Partial, Rows, RunResult, fresh_partial
 from somscale.reductions.merge import Fold
 
-__all__ = ["walk_run"]
+__all__ = ["walk_run", "walk_window"]
 
 ReadSlab: TypeAlias = Callable[[slice], AnyArray]
 
@@ -53,27 +53,85 @@ def walk_run(job: LinearJob, cut: Cut, run: int) -> RunResult:
         return walk(job, cut, run)
 
 
-def _walk_rows(job: LinearJob, cut: Cut, run: int) -> RunResult:
-    start, stop = cut.run_rows(job, run)
-    values = None
-    if job.sweeps and job.source is not None:
-        values = job.source.read(slice(start, stop), slice(0, job.n_features))
-    folds = [Fold(r.fields) for r in job.reductions]
-    for tile, top, bottom in _tiles(job, start, stop):
+def walk_window(
+    job: LinearJob, cut: Cut, rows: tuple[int, int], before: RunResult | None
+) -> RunResult:
+    """Go on with a tile by some of its rows.
+
+    Parameters
+    ----------
+    job, cut
+        As in :func:`walk_run`.
+    rows : (int, int)
+        First row and the row after the last, of one tile.
+    before : list of dict or None
+        Its partials so far; they are left as they are, for a task may be run twice.
+
+    Returns
+    -------
+    list of dict
+        Its partials with these rows.
+    """
+    top = rows[0] // job.tile_rows * job.tile_rows
+    bottom = min(top + job.tile_rows, job.n_rows)
+    if before is None:
         partials = [fresh_partial(r.fields, bottom - top) for r in job.reductions]
-        for first in range(top, bottom, cut.piece_rows):
-            last = min(first + cut.piece_rows, bottom)
-            piece = _begin(job, partials, Rows(first, last, first - top))
+    else:
+        partials = [{name: value.copy() for name, value in p.items()} for p in before]
+    with single_threaded_blas():
+        _walk_pieces(job, cut, _Window(job, *rows), top, partials)
+    return partials
 
-            def read(features: slice, first: int = first, last: int = last) -> AnyArray:
-                if values is None:
-                    raise ValueError("this job has sweeps but no samples")
-                return values[first - start : last - start, features]
 
-            _sweep(job, cut, [piece], read)
-        for fold, partial in zip(folds, partials, strict=True):
-            fold.add(0, tile, partial)
+class _Window:
+    """Some rows of the samples, in memory."""
+
+    def __init__(self, job: LinearJob, start: int, stop: int) -> None:
+        self.start, self.stop = start, stop
+        self._values = None
+        if job.sweeps and job.source is not None:
+            self._values = job.source.read(slice(start, stop), slice(0, job.n_features))
+
+    def reader(self, first: int, last: int) -> ReadSlab:
+        """Read slabs of some of these rows."""
+
+        def read(features: slice) -> AnyArray:
+            if self._values is None:
+                raise ValueError("this job has sweeps but no samples")
+            return self._values[first - self.start : last - self.start, features]
+
+        return read
+
+
+def _walk_rows(job: LinearJob, cut: Cut, run: int) -> RunResult:
+    folds = [Fold(r.fields) for r in job.reductions]
+    tile, partials = -1, None
+    for start, stop in cut.windows(*cut.run_rows(job, run)):
+        window = _Window(job, start, stop)
+        # a tile may go on from one window to the next
+        for number in range(start // job.tile_rows, -(-stop // job.tile_rows)):
+            top = number * job.tile_rows
+            bottom = min(top + job.tile_rows, job.n_rows)
+            if number != tile or partials is None:
+                partials = [fresh_partial(r.fields, bottom - top) for r in job.reductions]
+                tile = number
+            _walk_pieces(job, cut, window, top, partials)
+            if bottom <= stop:
+                for fold, partial in zip(folds, partials, strict=True):
+                    fold.add(0, tile, partial)
+        del window  # before the next is read
     return [_result(fold) for fold in folds]
+
+
+def _walk_pieces(
+    job: LinearJob, cut: Cut, window: _Window, top: int, partials: Sequence[Partial]
+) -> None:
+    """Take the rows of a tile that are in a window, piece by piece."""
+    last_row = min(top + job.tile_rows, window.stop)
+    for first in range(max(top, window.start), last_row, cut.piece_rows):
+        last = min(first + cut.piece_rows, last_row)
+        piece = _begin(job, partials, Rows(first, last, first - top))
+        _sweep(job, cut, [piece], window.reader(first, last))
 
 
 def _walk_features(job: LinearJob, cut: Cut, run: int) -> RunResult:

@@ -200,7 +200,6 @@ def _chunked_bytes(job: PairJob, tiles: int) -> int:
     size = tiles * job.tile_rows
     starts = np.arange(0, job.n_rows, size)
     stops = np.minimum(starts + size, job.n_rows)
-    rows = job.source.chunks[0]
-    chunk_stops = np.minimum(-(-stops // rows) * rows, job.n_rows)
-    decoded = int(np.sum(chunk_stops - starts // rows * rows))
-    return decoded * job.n_features * job.source.dtype.itemsize
+    whole = (np.array([0]), np.array([job.n_features]))
+    decoded = job.source.decoded(0, (starts, stops)) * job.source.decoded(1, whole)
+    return decoded * job.source.dtype.itemsize

@@ -7,20 +7,18 @@ a process, or joined to panels that many tasks share.
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
 from somscale.engine.joining import Node, PassGraph, bound, join_tasks, label_of
-from somscale.engine.linear.graph import blocks_of_rows
 from somscale.engine.pairs.cutting import PairPlan
 from somscale.engine.pairs.job import PairJob
 from somscale.engine.pairs.recall import Panel, pairs_or_recall
 from somscale.engine.pairs.zorder import Square
+from somscale.engine.readers.blocked import Arrival
 from somscale.engine.readers.resident import Resident, resident
-from somscale.engine.readers.sources import BlocksSource
 from somscale.engine.sink import Sink
 from somscale.reductions.base import Side
 
@@ -111,15 +109,13 @@ def _panel(job: PairJob, start: int, stop: int, *, key: tuple[str, int]) -> Dela
         values = job.source.read(slice(start, stop), slice(0, job.n_features))
         panel: Delayed = delayed((start, values), traverse=False, name=key)
         return panel
-    first_row, parts = blocks_of_rows(job.blocks, start, stop)
-    join = bound(_join, first_row, len(parts[0]), start, stop)
-    joined: Delayed = join(*chain.from_iterable(parts), dask_key_name=key)
+    inputs, arrival = job.blocks.inputs(start, stop)
+    joined: Delayed = bound(_join, arrival, start, stop)(*inputs, dask_key_name=key)
     return joined
 
 
-def _join(first_row: int, width: int, start: int, stop: int, *blocks: AnyArray) -> Panel:
-    grid = [blocks[number : number + width] for number in range(0, len(blocks), width)]
-    source = BlocksSource(grid, first_row)
+def _join(arrival: Arrival, start: int, stop: int, *blocks: AnyArray) -> Panel:
+    source = arrival.source(blocks)
     return start, source.read(slice(start, stop), slice(0, source.shape[1]))
 
 

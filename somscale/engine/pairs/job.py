@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from somscale.engine.pairs.zorder import WHOLE, Square, upper_squares
-from somscale.engine.readers.columns import Column
+from somscale.engine.readers.blocked import Blocks
+from somscale.engine.readers.columns import RowValues
 from somscale.engine.readers.sources import Source
 from somscale.errors import InputError
 from somscale.reductions.base import PairReduction, Side
-
-if TYPE_CHECKING:
-    import dask.array as da
 
 __all__ = ["PairCut", "PairJob", "Reading"]
 
@@ -38,9 +36,9 @@ class PairJob:
         Samples N and features D; D is 0 where only columns are read.
     source : Source, optional
         Where the samples are read from.
-    blocks : Dask array, optional
-        The samples, instead of `source`.
-    columns : mapping of str to Column
+    blocks : Blocks, optional
+        The samples in Dask arrays, instead of `source`.
+    columns : mapping of str to RowValues
         Codes read beside the samples.
 
     Raises
@@ -53,8 +51,8 @@ class PairJob:
     n_rows: int
     n_features: int = 0
     source: Source | None = None
-    blocks: da.Array | None = None
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    blocks: Blocks | None = None
+    columns: Mapping[str, RowValues] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sides = {reduction.side for reduction in self.reductions}

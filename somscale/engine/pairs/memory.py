@@ -95,7 +95,7 @@ def _sample_bytes(job: PairJob, cut: PairCut, workers: Workers) -> int:
         return reading_bytes(job.source, job.n_rows, job.n_features)
     if cut.reading == "sent" and workers != "pool" and job.blocks is not None:
         # blocks wait until their panel is joined
-        chunk = max(job.blocks.chunks[0], default=1)
+        chunk = job.blocks.chunk_rows
         panel = min(job.n_rows, cut.panel_tiles * job.tile_rows)
         return whole + 2 * (panel + 2 * chunk) * job.n_features * itemsize_of(job)
     if cut.reading == "memory" and workers == "cluster":

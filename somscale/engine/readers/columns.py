@@ -1,16 +1,32 @@
-"""Columns: one integer code a sample, read beside the samples (labels, clusters)."""
+"""Columns: one value a sample, read beside the samples (labels, clusters, weights, masks)."""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from somscale._types import AnyArray, Int
+from somscale.engine.readers.boxes import readings
 
-__all__ = ["Column", "code_dtype"]
+__all__ = ["Column", "RowValues", "SampleValues", "code_dtype"]
+
+
+class RowValues(Protocol):
+    """One value a sample, as a pass reads it."""
+
+    @property
+    def values(self) -> AnyArray:
+        """Where they are held."""
+
+    def read(self, start: int, stop: int) -> AnyArray:
+        """The values of some samples."""
+
+    def identity(self) -> bytes:
+        """Bytes that are equal only where the values are."""
 
 
 def code_dtype(n_categories: int) -> type[np.signedinteger[Any]]:
@@ -81,6 +97,18 @@ class Column:
         codes -= np.asarray(self.base).astype(dtype)
         return codes
 
+    def identity(self) -> bytes:
+        """Bytes that are equal only where the codes are."""
+        return _identity(self.values, f"{self.base};{self.n_categories}")
+
+
+def _identity(values: AnyArray, facts: str) -> bytes:
+    # what is broadcast is looked at once
+    stored = values[tuple(slice(0, 1) if step == 0 else slice(None) for step in values.strides)]
+    digest = hashlib.sha256(f"{facts};{values.dtype};{values.shape};{stored.shape}".encode())
+    digest.update(np.ascontiguousarray(stored).tobytes())
+    return digest.digest()
+
 
 def _position_in(integers: range, label: Any) -> int | None:
     # a range looks for anything but Python's own integers one by one
@@ -89,3 +117,31 @@ def _position_in(integers: range, label: Any) -> int | None:
     if not float(label).is_integer() or int(label) not in integers:
         return None
     return integers.index(int(label))
+
+
+@dataclass(frozen=True)
+class SampleValues:
+    """A number of every sample, on some of the samples' dims and broadcast along the others.
+
+    Parameters
+    ----------
+    values : array on the samples' dims
+        Of any strides: what is broadcast is stored once.
+    """
+
+    values: AnyArray
+
+    def __len__(self) -> int:
+        return self.values.size
+
+    def read(self, start: int, stop: int) -> AnyArray:
+        """The values of some samples."""
+        shape = self.values.shape
+        if len(shape) == 1:
+            return self.values[start:stop]
+        parts = [self.values[r.box].ravel()[r.wanted] for r in readings(start, stop, shape)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def identity(self) -> bytes:
+        """Bytes that are equal only where the values are."""
+        return _identity(self.values, "")

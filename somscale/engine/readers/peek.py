@@ -39,7 +39,11 @@ def _read(samples: Samples, start: int, stop: int) -> Float:
     if samples.source is not None:
         values = samples.source.read(slice(start, stop), slice(0, samples.shape[1]))
     elif samples.blocks is not None:
-        values = samples.blocks[start:stop].compute()
+        import dask
+
+        inputs, arrival = samples.blocks.inputs(start, stop)
+        source = arrival.source(dask.compute(*inputs))
+        values = source.read(slice(start, stop), slice(0, samples.shape[1]))
     else:
         raise ValueError("these samples have neither a source nor blocks")
     return np.asarray(values, dtype=np.float64)

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import base64
-import os
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import xarray as xr
 
-from somscale.engine.readers.alignment import coords_along
-from somscale.engine.readers.sources import (
-    ArraySource,
-    MemmapSource,
-    Source,
-    XarraySource,
-    ZarrSource,
-)
+from somscale._types import AnyArray, Float, Int
+from somscale.engine.readers import conditions
+from somscale.engine.readers.axes import Axes
+from somscale.engine.readers.blocked import Blocks
+from somscale.engine.readers.columns import RowValues, SampleValues
+from somscale.engine.readers.opening import Opened, SampleDims, open_bare, open_labelled
+from somscale.engine.readers.paths import is_path, open_paths
+from somscale.engine.readers.sources import Source
+from somscale.engine.readers.variables import Variables, open_variables
+from somscale.engine.readers.views import SelectedFeatures
 from somscale.errors import InputError
-from somscale.reductions.faults import EntryNames
+from somscale.reductions.names import EntryNames
 
-if TYPE_CHECKING:
-    import dask.array as da
-    import zarr
+__all__ = ["MissingValues", "Samples", "open_samples"]
 
-__all__ = ["Samples", "open_samples", "refuse_names"]
-
-_NAN_AS_TEXT = base64.standard_b64encode(np.array(np.nan, "<f8").tobytes()).decode()
+MissingValues: TypeAlias = Literal["raise", "drop", "drop_any_sample", "drop_any_feature"]
+_EXPVER = (
+    "; the dim 'expver' holds variants of the same data: make one of them first, for example "
+    "x.isel(expver=0).combine_first(x.isel(expver=1))"
+)
 
 
 @dataclass(frozen=True)
@@ -38,26 +36,42 @@ class Samples:
 
     Attributes
     ----------
-    shape : (int, int)
-        Samples N and features D.
-    source, blocks : Source or Dask array
+    rows, features : Axes
+        The user's own dims.
+    source, blocks : Source or Blocks
         Where the values are; one of the two.
-    sample_dim, feature_dim : str
-        Names of the dimensions.
-    sample_coords, feature_coords : mapping of str to Variable
-        Coordinates along one dimension each.
     units : str or None
         Units of the values.
+    left_out : tuple of str
+        Variables beside them that are no features.
+    kept : (D',) integer or None
+        Features that take part, where a mask leaves some out.
+    missing : str
+        What nan means.
+    feature_weights : (D',) float64 or None
+        Weights of squared differences.
+    sample_weights : RowValues or None
+        Weights of the samples.
+    excluded : RowValues or None
+        True where a mask leaves a sample out.
     """
 
-    shape: tuple[int, int]
+    rows: Axes
+    features: Axes
     source: Source | None = None
-    blocks: da.Array | None = None
-    sample_dim: str = "sample"
-    feature_dim: str = "feature"
-    sample_coords: Mapping[str, xr.Variable] = field(default_factory=dict)
-    feature_coords: Mapping[str, xr.Variable] = field(default_factory=dict)
+    blocks: Blocks | None = None
     units: str | None = None
+    left_out: tuple[str, ...] = ()
+    kept: Int | None = None
+    missing: MissingValues = "raise"
+    feature_weights: Float | None = None
+    sample_weights: RowValues | None = None
+    excluded: RowValues | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Samples N and the features that take part."""
+        return self.rows.size, self.features.size if self.kept is None else len(self.kept)
 
     @property
     def lazy(self) -> bool:
@@ -65,228 +79,115 @@ class Samples:
         return self.blocks is not None
 
     @property
+    def masked(self) -> bool:
+        """Whether a mask leaves samples or features out."""
+        return self.kept is not None or self.excluded is not None
+
+    @property
     def entry_names(self) -> EntryNames:
         """How errors name an entry."""
-        labels = self.feature_coords.get(self.feature_dim)
-        features = None if labels is None else np.asarray(labels.values).tolist()
-        return EntryNames(self.sample_dim, self.feature_dim, features)
+        features = replace(self.features.names(), positions=self.kept)
+        hint = _EXPVER if "expver" in self.features.dims else ""
+        return EntryNames(self.rows.names(), features, hint)
 
-    def refuse_names(self, taken: Collection[str]) -> None:
-        """Refuse a sample dim, or a coordinate along it, that the result has another use for."""
-        refuse_names([self.sample_dim, *self.sample_coords], taken, "samples")
+    def whole(self, values: AnyArray) -> AnyArray:
+        """Values of the features that take part, on the last axis, as those of all: nan else."""
+        if self.kept is None:
+            return values
+        whole = np.full((*values.shape[:-1], self.features.size), np.nan)
+        whole[..., self.kept] = values
+        return whole
 
-
-def refuse_names(names: Iterable[str], taken: Collection[str], what: str) -> None:
-    """Refuse dims and coordinates whose names the result needs itself.
-
-    Raises
-    ------
-    InputError
-        One of the names is taken.
-    """
-    for name in names:
-        if name in taken:
-            raise InputError(
-                f"the {what} have a dim or coordinate {name!r}, and the result has another of that "
-                f"name; rename it, for example with {what}.rename({name}='my_{name}')"
-            )
+    def select(self, kept: Int) -> Samples:
+        """The same samples without some of the features that take part."""
+        source = None if self.source is None else SelectedFeatures(self.source, kept)
+        blocks = None if self.blocks is None else self.blocks.select(kept)
+        weights = None if self.feature_weights is None else self.feature_weights[kept]
+        return replace(self, source=source, blocks=blocks, kept=kept, feature_weights=weights)
 
 
-def open_samples(samples: Any, *, variable: str | None = None) -> Samples:
+def open_samples(
+    samples: Any,
+    *,
+    sample_dims: SampleDims = None,
+    variable: Variables = None,
+    missing: str = "raise",
+    mask: Any = None,
+    feature_weights: Any = None,
+    sample_weights: Any = None,
+) -> Samples:
     """Open samples for reading.
 
     Parameters
     ----------
-    samples : array, DataArray, Dataset, Dask array, zarr.Array or path
-        Two-dimensional, (sample, feature).  A DataArray's dims may have any
-        names: the first is the samples', unless the dims are called "sample"
-        and "feature".  A path leads to a Zarr store or a ``.npy`` file.
-    variable : str, optional
-        The variable of a Dataset or store with several.
+    samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix or path(s)
+        (sample, feature), or anything with named dims.  A path leads to a Zarr store, a
+        NetCDF or a ``.npy`` file; several paths or a pattern to files that continue each
+        other along the first sample dim.
+    sample_dims : str or sequence of str, optional
+        Dims of the samples; all others are features, in the order of the input.
+        Without it there are two dims, and the samples' come first.
+    variable : str or sequence of str, optional
+        Variables of a Dataset that are features.
+    missing : {"raise", "drop", "drop_any_sample", "drop_any_feature"}
+        What nan means.
+    mask : boolean array or DataArray, or a pair of them
+        True where samples, or features, take part.
+    feature_weights, sample_weights : array, DataArray or "coslat", optional
+        Weights of squared differences, and of samples.
 
     Raises
     ------
     InputError
-        Not two-dimensional, empty, not of real numbers, or of unknown length.
+        Empty, not of real numbers, of unknown length or with unclear dims.
     """
-    opened = _open(samples, variable)
-    n_rows, n_features = opened.shape
-    if n_rows == 0 or n_features == 0:
+    if missing not in get_args(MissingValues):
+        raise InputError(f"missing is one of {get_args(MissingValues)}, not {missing!r}")
+    opened = _open(samples, sample_dims, variable, missing)
+    rows, features = opened.rows, opened.features
+    if rows.size == 0 or features.size == 0:
         raise InputError(
-            f"the samples have shape {opened.shape}: at least one {opened.sample_dim} and one "
-            f"{opened.feature_dim} are needed"
+            f"the samples have shape {(rows.size, features.size)}: at least one {rows.text} and "
+            f"one {features.text} are needed"
         )
-    return opened
+    taken, chosen = conditions.masks(mask, rows, features)
+    result = Samples(
+        rows,
+        features,
+        opened.source,
+        opened.blocks,
+        opened.units,
+        opened.left_out,
+        missing=missing,  # type: ignore[arg-type]
+        feature_weights=conditions.feature_weights(feature_weights, features),
+        sample_weights=conditions.sample_weights(sample_weights, rows),
+        excluded=None if taken is None else SampleValues(~taken),
+    )
+    return result if chosen is None or chosen.all() else result.select(np.flatnonzero(chosen))
 
 
-def _open(samples: Any, variable: str | None) -> Samples:
-    if isinstance(samples, str | os.PathLike):
-        return _open_path(Path(samples), variable)
+def _open(samples: Any, sample_dims: SampleDims, variable: Variables, missing: str) -> Opened:
+    if is_path(samples):
+        return open_paths(samples, sample_dims, variable)
     if isinstance(samples, xr.Dataset):
-        return _open_array(_only_variable(samples, variable))
-    if isinstance(samples, xr.DataArray):
-        return _open_array(samples)
-    if hasattr(samples, "toarray"):
+        return open_variables(samples, sample_dims, variable)
+    if isinstance(samples, xr.DataTree):
         raise InputError(
-            "sparse samples are not read; give samples.toarray(), or write them to Zarr"
+            "the samples are a DataTree; choose a group, samples['group'].to_dataset()"
+        )
+    if variable is not None:
+        raise InputError("variable= names variables of a Dataset, and the samples are one array")
+    if isinstance(samples, xr.DataArray):
+        return open_labelled(samples, sample_dims)
+    if sample_dims is not None:
+        raise InputError(
+            f"sample_dims={sample_dims!r} names dims, and a {type(samples).__name__} has no names; "
+            "put it into an xarray DataArray"
         )
     if type(samples).__module__.startswith("pandas") and hasattr(samples, "columns"):
         columns = [str(name) for name in samples.columns]
-        return _open_array(
-            xr.DataArray(
-                samples.to_numpy(), dims=("sample", "feature"), coords={"feature": columns}
-            )
+        frame = xr.DataArray(
+            samples.to_numpy(), dims=("sample", "feature"), coords={"feature": columns}
         )
-    if _is_zarr(samples):
-        _check(samples.shape, samples.dtype)
-        _check_decoded(samples.attrs)
-        return Samples(tuple(samples.shape), ZarrSource(samples))
-    if _is_dask(samples):
-        return Samples(_check_dask(samples), blocks=samples)
-    if isinstance(samples, np.memmap):
-        _check(samples.shape, samples.dtype)
-        mapped = MemmapSource.of(samples)
-        if mapped is not None:
-            return Samples(mapped.shape, mapped)
-    values = (
-        np.ma.asarray(samples) if isinstance(samples, np.ma.MaskedArray) else np.asarray(samples)
-    )
-    if np.ma.is_masked(values):
-        where = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
-        raise InputError(f"the samples are masked, first at {where}; drop or fill masked entries")
-    values = np.asarray(values)
-    _check(values.shape, values.dtype)
-    return Samples((values.shape[0], values.shape[1]), ArraySource(values))
-
-
-def _open_path(path: Path, variable: str | None) -> Samples:
-    if not path.exists():
-        raise InputError(f"there is no file or store at {str(path)!r}")
-    if path.suffix == ".npy":
-        try:
-            return _open(np.load(path, mmap_mode="r", allow_pickle=False), None)
-        except ValueError:
-            raise InputError(f"{str(path)!r} is no .npy file of numbers") from None
-    if path.is_dir():
-        return _open_zarr(path, variable)
-    raise InputError(f"{str(path)!r} is neither a Zarr store (a folder) nor a .npy file")
-
-
-def _open_zarr(path: Path, variable: str | None) -> Samples:
-    import zarr
-
-    try:
-        node = zarr.open(str(path), mode="r")
-    except (FileNotFoundError, ValueError, KeyError) as error:
-        raise InputError(f"{str(path)!r} is no Zarr store: {error}") from None
-    if isinstance(node, zarr.Array):
-        return _open(node, None)
-    dataset = xr.open_zarr(str(path), chunks=None, consolidated=False)
-    array = _only_variable(dataset, variable)
-    opened = _open_array(array)
-    stored = node[str(array.name)]
-    in_order = array.dims[0] == opened.sample_dim
-    if in_order and isinstance(stored, zarr.Array) and _is_raw(array, stored):
-        return replace(opened, source=ZarrSource(stored))
-    return opened
-
-
-def _is_raw(array: xr.DataArray, stored: zarr.Array[Any]) -> bool:
-    """Whether the stored numbers are the values, so that decoding them does nothing."""
-    fill = array.encoding.get("_FillValue")
-    plain = fill is None or fill != fill
-    coded = {"scale_factor", "add_offset", "units", "missing_value"} & set(array.encoding)
-    return plain and not coded and stored.dtype == array.dtype
-
-
-def _only_variable(dataset: xr.Dataset, variable: str | None) -> xr.DataArray:
-    if variable is not None:
-        if variable not in dataset.data_vars:
-            raise InputError(f"there is no variable {variable!r}, only {list(dataset.data_vars)}")
-        return dataset[variable]
-    fitting = [
-        name for name, a in dataset.data_vars.items() if a.ndim == 2 and a.dtype.kind in "iuf"
-    ]
-    if len(fitting) == 1:
-        return dataset[fitting[0]]
-    dims = {str(name): array.dims for name, array in dataset.data_vars.items()}
-    raise InputError(
-        f"the Dataset holds {len(fitting)} variables of numbers with two dims, not one; "
-        f"choose one, dataset['name'], from {dims}"
-    )
-
-
-def _open_array(array: xr.DataArray) -> Samples:
-    if array.ndim != 2:
-        raise InputError(
-            f"the samples have dims {array.dims}, not (sample, feature); bring the others together "
-            f"first, for example with da.stack(feature=[...])"
-        )
-    if set(array.dims) == {"sample", "feature"}:
-        array = array.transpose("sample", "feature")
-    sample_dim, feature_dim = (str(d) for d in array.dims)
-    if sample_dim == feature_dim:
-        raise InputError(f"both dims of the samples are called {sample_dim!r}; rename one")
-    _check_decoded(array.attrs)
-    facts: dict[str, Any] = {
-        "sample_dim": sample_dim,
-        "feature_dim": feature_dim,
-        "sample_coords": coords_along(array, sample_dim),
-        "feature_coords": coords_along(array, feature_dim),
-        "units": array.attrs.get("units"),
-    }
-    if array.chunks is not None:
-        return Samples(_check_dask(array.data), blocks=array.data, **facts)
-    _check(array.shape, array.dtype)
-    # by name: "chunks" would keep the order of the dims in the store, and these may be transposed
-    chunks = array.encoding.get("preferred_chunks", {})
-    bare = array.drop_vars(list(array.coords))
-    source = XarraySource(bare, (chunks.get(sample_dim, 1), chunks.get(feature_dim, 1)))
-    return Samples((array.shape[0], array.shape[1]), source, **facts)
-
-
-def _check_decoded(attributes: Mapping[str, Any]) -> None:
-    """Refuse packed numbers, and fill values that would be taken for data."""
-    for name in ("scale_factor", "add_offset", "_FillValue", "missing_value", "nodata"):
-        value = attributes.get(name)
-        if value is not None and not _is_nan(value):
-            raise InputError(
-                f"the samples are not decoded ({name}={value} is still in their attributes); open "
-                "them with mask_and_scale=True, or drop the attribute if it says nothing of them"
-            )
-
-
-def _is_nan(value: Any) -> bool:
-    """Whether an attribute says nan, which xarray spells in base 64 in stores of Zarr 3."""
-    if isinstance(value, str):
-        return value in ("NaN", _NAN_AS_TEXT)
-    return bool(value != value)
-
-
-def _is_zarr(samples: Any) -> bool:
-    import sys
-
-    return "zarr" in sys.modules and isinstance(samples, sys.modules["zarr"].Array)
-
-
-def _is_dask(samples: Any) -> bool:
-    import sys
-
-    return "dask.array" in sys.modules and isinstance(samples, sys.modules["dask.array"].Array)
-
-
-def _check_dask(blocks: da.Array) -> tuple[int, int]:
-    _check(blocks.shape, blocks.dtype)
-    if np.isnan(blocks.shape).any():
-        raise InputError(
-            "the Dask array has chunks of unknown length; call compute_chunk_sizes() on it first"
-        )
-    return blocks.shape[0], blocks.shape[1]
-
-
-def _check(shape: tuple[Any, ...], dtype: np.dtype[Any]) -> None:
-    if len(shape) != 2:
-        hint = "reshape one feature to (N, 1)" if len(shape) == 1 else "reshape them to two dims"
-        raise InputError(f"the samples have shape {shape}, not (sample, feature); {hint}")
-    if np.dtype(dtype).kind not in "biuf":
-        raise InputError(f"the samples are of type {dtype}, not real numbers; convert them first")
+        return open_labelled(frame, None)
+    return open_bare(samples, missing)

@@ -1,0 +1,113 @@
+"""A map and samples, feature by feature: by their labels, or by position where there are none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from somscale.codebook.dataset import TrainedMap
+from somscale.engine.readers.alignment import align, order_to_match
+from somscale.engine.readers.axes import Axes, flat_labels
+from somscale.engine.readers.samples import Samples
+from somscale.errors import InputError
+
+__all__ = ["matched"]
+
+_WORDS = "the map and the samples"
+
+
+def matched(som: TrainedMap, samples: Samples) -> TrainedMap:
+    """The same map with its features in the samples' order, those that a mask leaves out gone.
+
+    Raises
+    ------
+    InputError
+        Another number of features, other dims, or other labels.
+    """
+    ours, theirs = som.features, samples.features
+    if sorted(ours.dims) == sorted(theirs.dims):
+        codes = _by_dims(som, theirs, samples)
+    else:
+        codes = _flat(som, samples)
+    codes = _without_masked(codes, samples)
+    if codes is som.codes:
+        return som
+    return replace(som, codes=codes, features=theirs, known_as=som.fingerprint)
+
+
+def _by_dims(som: TrainedMap, theirs: Axes, samples: Samples) -> np.ndarray:
+    """Codes of a map with dims of the samples' names."""
+    ours = som.features
+    for dim, size in zip(theirs.dims, theirs.shape, strict=True):
+        if ours.shape[ours.dims.index(dim)] != size:
+            raise _other_size(som, samples, dim)
+    codes = xr.DataArray(
+        ours.along(som.codes, 1),
+        dims=("unit", *ours.dims),
+        coords={name: coord for name, coord in ours.coords.items() if coord.dims},
+    )
+    ordered = align(codes, theirs.coords, _WORDS).transpose("unit", *theirs.dims)
+    _check_curvilinear(ours, theirs)
+    flat = np.ascontiguousarray(ordered.values).reshape(som.codes.shape)
+    # what is still the map's own memory has kept its order
+    return som.codes if np.shares_memory(flat, som.codes) else flat
+
+
+def _check_curvilinear(ours: Axes, theirs: Axes) -> None:
+    """Coordinates over two dims and more (of curvilinear grids) cannot be put in order."""
+    for name, coord in theirs.coords.items():
+        other = ours.coords.get(name)
+        if other is None or len(coord.dims) < 2 or set(coord.dims) != set(other.dims):
+            continue
+        if not np.array_equal(coord.values, other.transpose(*coord.dims).values):
+            raise InputError(
+                f"{_WORDS} differ in the coordinate {name!r} over {coord.dims}; select the same "
+                f"region in both, or drop it with drop_vars({name!r}) to go by position"
+            )
+
+
+def _flat(som: TrainedMap, samples: Samples) -> np.ndarray:
+    """Codes of a map whose features lie on other dims: by all labels at once, or by position."""
+    ours, theirs = som.features, samples.features
+    if ours.size != theirs.size:
+        raise _other_size(som, samples, theirs.text)
+    if len(ours.dims) > 1:
+        raise InputError(
+            f"the map's features have dims {ours.dims} and the samples' {theirs.dims}; rename "
+            "them alike, or say with sample_dims= which dims of the samples are no features"
+        )
+    dim = theirs.dims[0] if len(theirs.dims) == 1 else "feature"
+    rename = {ours.dims[0]: dim}
+    own = {rename.get(n, n): xr.Variable(dim, c.values) for n, c in ours.coords.items()}
+    known = {n: xr.Variable(dim, values) for n, values in flat_labels(theirs).items()}
+    order = order_to_match(own, known, dim, _WORDS)
+    return som.codes if order is None else som.codes[:, order]
+
+
+def _without_masked(codes: np.ndarray, samples: Samples) -> np.ndarray:
+    if samples.kept is None:
+        return codes
+    kept = codes[:, samples.kept]
+    gone = np.isnan(kept[0])
+    if gone.any():
+        feature = int(np.argmax(gone))
+        raise InputError(
+            f"the map has nan at {samples.entry_names.describe_feature(feature)}, which mask= "
+            "keeps; mask the same features as when the map was made"
+        )
+    return kept
+
+
+def _other_size(som: TrainedMap, samples: Samples, dim: str) -> InputError:
+    n_features = samples.features.size
+    hint = ""
+    if som.codes.shape[1] == samples.rows.size:
+        hint = "; the samples look transposed: pass samples.T"
+    elif len(som.codes) == n_features:
+        hint = "; the weights look transposed: they are (unit, feature)"
+    return InputError(
+        f"the map has {som.codes.shape[1]} features and the samples have {n_features} "
+        f"(dim {dim!r}){hint}"
+    )
