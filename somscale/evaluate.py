@@ -6,25 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import xarray as xr
 
-from somscale.engine.linear.cutting import LinearPlan
 from somscale.engine.planview import Plan
-from somscale.engine.readers.columns import Column
-from somscale.engine.readers.labels import check_policies
-from somscale.engine.readers.samples import Samples
-from somscale.errors import InputError
+from somscale.engine.readers.opening import SampleDims
+from somscale.engine.readers.variables import Variables
 from somscale.metrics.assemble import assemble, refuse_clashes
-from somscale.metrics.candidates import (
-    check_lengths,
-    coordinates_of,
-    open_clusters,
-    open_judged,
-    open_labels,
-    open_map,
-)
 from somscale.metrics.compute import Problem, plan_problem, solve
+from somscale.metrics.problem import READING, pose
 from somscale.metrics.selection import Metrics, select
 from somscale.store import open_dataset
 
@@ -38,18 +27,27 @@ def evaluate(
     labels: Any = None,
     metrics: Metrics = "all",
     cost: str | None = None,
+    convention: str | None = None,
     noise: str = "cluster",
     noise_label: Any = -1,
     missing_labels: str = "error",
+    sample_dims: SampleDims = None,
+    variable: Variables = None,
+    missing: str = "raise",
+    mask: Any = None,
+    feature_weights: Any = None,
+    sample_weights: Any = None,
     **parameters: Any,
 ) -> xr.Dataset:
     """Judge a map or a clustering, or several candidates at once, by any number of indices.
 
     Parameters
     ----------
-    samples : array, DataArray, Dask array, zarr.Array or path, (sample, feature)
-        The samples.  A path leads to a Zarr store or a ``.npy`` file.  None is
-        allowed where clusterings are judged against labels alone.
+    samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix or path(s)
+        The samples: (sample, feature), or any dims with `sample_dims`.  A path leads to a
+        Zarr store, a NetCDF or a ``.npy`` file; several paths, or a pattern, to files that
+        continue each other along the first sample dim.  None is allowed where clusterings
+        are judged against labels alone.
     projection : Dataset, path, MiniSom, array_like (sample,), or a dict of candidates
         A map (a path leads to its ``.zarr`` or ``.nc``), or a clustering (one label a
         sample).  A dict of candidates of one
@@ -63,12 +61,36 @@ def evaluate(
         to (name, parameters).
     cost : {"linear", "pairs", "ranks"}, optional
         Leave out indices that cost more.
+    convention : {"somperf"}, optional
+        Take the form of each index that another program computes, unless a parameter
+        says otherwise: "somperf", the package of Forest et al. (2020).
     noise : {"cluster", "ignore", "singletons"}
         What `noise_label` means in a clustering.
     noise_label : optional
         The label of noise.
     missing_labels : {"error", "drop"}
         What to do with missing labels (nan, None, masked).
+    sample_dims : str or sequence of str, optional
+        Dims of the samples; all others are features.  Nothing is stacked: results come
+        back on these dims, in the order of the input.
+    variable : str or sequence of str, optional
+        Variables of a Dataset or store that are features; by default all of numbers
+        that have the sample dims.
+    missing : {"raise", "drop", "drop_any_sample", "drop_any_feature"}
+        What nan means.  "drop" leaves out samples that lack every feature and features
+        that every sample lacks, and refuses any other gap; "drop_any_sample" leaves out
+        every sample with a gap, "drop_any_feature" every feature with one (found in a
+        read of its own, which is done at once also for Dask samples).  What is left out
+        is counted, in ``samples_dropped`` and ``features_dropped``; ``bmu`` is −1 there.
+    mask : boolean array or DataArray, or a pair of them
+        True where samples, or features, take part, as for ``DataArray.where``.
+    feature_weights : array, DataArray or "coslat", optional
+        Weights v ≥ 0 of the squared differences, d² = Σ_f v_f (x_f − m_f)², on dims of the
+        features.  "coslat" is cos φ at the latitude that CF marks or names.  Weights that
+        multiply the *data* are their roots: "coslat" equals data × √cos φ.  They are not
+        normalised; their sum is in the attributes.
+    sample_weights : array, DataArray or "coslat", optional
+        Weights w ≥ 0 of the samples in every mean and sum over samples of a map's indices.
     **parameters
         Parameters of indices, for each index that has one of this name, for
         example ``temperature=[1, 2]``, ``kernel="window"``,
@@ -103,9 +125,19 @@ def evaluate(
     >>> round(float(q["value"].sel(metric="quantization_error")), 6)
     0.05
     """
-    policies = {"noise": noise, "noise_label": noise_label, "missing": missing_labels}
-    problem, named = _problem(samples, projection, labels, policies)
-    requests = select(metrics, problem, cost=cost, parameters=parameters)
+    settings = {
+        "noise": noise,
+        "noise_label": noise_label,
+        "missing_labels": missing_labels,
+        "sample_dims": sample_dims,
+        "variable": variable,
+        "missing": missing,
+        "mask": mask,
+        "feature_weights": feature_weights,
+        "sample_weights": sample_weights,
+    }
+    problem, named = _problem(samples, projection, labels, settings)
+    requests = select(metrics, problem, cost=cost, convention=convention, parameters=parameters)
     refuse_clashes(problem, requests)
     return assemble(problem, requests, solve(problem, requests), named=named)
 
@@ -117,13 +149,14 @@ def plan(
     labels: Any = None,
     metrics: Metrics = "all",
     cost: str | None = None,
+    convention: str | None = None,
     **parameters: Any,
 ) -> Plan:
     """Say what :func:`evaluate` would do, without reading a sample.
 
     Parameters
     ----------
-    samples, projection, labels, metrics, cost, **parameters
+    samples, projection, labels, metrics, cost, convention, **parameters
         As in :func:`evaluate`.
 
     Returns
@@ -137,72 +170,31 @@ def plan(
     MemoryBudgetError
         No plan fits the budget; the smallest budget that works is named.
     """
-    options = ("noise", "noise_label", "missing_labels")
-    given = {
-        name.removesuffix("_labels"): parameters.pop(name) for name in options if name in parameters
-    }
-    problem, _ = _problem(samples, projection, labels, given)
-    requests = select(metrics, problem, cost=cost, parameters=parameters)
+    settings = {**_POLICIES, **READING}
+    given = {name: parameters.pop(name, default) for name, default in settings.items()}
+    problem, _ = _problem(samples, projection, labels, given, reads=False)
+    requests = select(metrics, problem, cost=cost, convention=convention, parameters=parameters)
     refuse_clashes(problem, requests)
-    planned: LinearPlan = plan_problem(problem, requests)
-    return Plan([planned], [request.label for request in requests], list(problem.candidates))
+    return Plan(
+        plan_problem(problem, requests),
+        [request.label for request in requests],
+        list(problem.candidates),
+    )
+
+
+_POLICIES = {"noise": "cluster", "noise_label": -1, "missing_labels": "error"}
 
 
 def _problem(
-    samples: Any, projection: Any, labels: Any, policies: Mapping[str, Any]
+    samples: Any, projection: Any, labels: Any, settings: Mapping[str, Any], *, reads: bool = True
 ) -> tuple[Problem, bool]:
     """The problem, and whether the candidates have names of the user's."""
-    check_policies(**policies)
-    opened = None if samples is None else open_judged(samples)
     named = isinstance(projection, dict)
     candidates = projection if named else {"projection": projection}
     candidates = {name: _open_candidate(value) for name, value in candidates.items()}
-    if not candidates:
-        raise InputError("the dict of candidates is empty; give at least one map or clustering")
-    kinds = {name: _kind(value) for name, value in candidates.items()}
-    if len(set(kinds.values())) > 1:
-        raise InputError(f"candidates must be of one kind, not {kinds}; evaluate each kind apart")
-    kind = next(iter(kinds.values()))
-    if any(not isinstance(name, str) or not name for name in candidates):
-        raise InputError(f"candidates need names that are texts, not {list(candidates)}")
-    classes = None
-    if labels is not None:
-        known = {} if opened is None else opened.sample_coords
-        classes = open_labels(labels, known, missing=policies.get("missing", "error"))
-    if kind == "map":
-        problem = _map_problem(opened, candidates, classes)
-    else:
-        known = coordinates_of(labels) if opened is None else opened.sample_coords
-        problem = _cluster_problem(opened, candidates, classes, known, policies)
-    return problem, named
-
-
-def _map_problem(opened: Samples | None, candidates: Mapping[str, Any], classes: Any) -> Problem:
-    if opened is None:
-        raise InputError("a map is judged on samples; give them as the first argument")
-    if classes is not None:
-        check_lengths(classes, opened)
-    maps = {name: open_map(som, opened) for name, som in candidates.items()}
-    return Problem(maps, opened, classes)
-
-
-def _cluster_problem(
-    opened: Samples | None,
-    candidates: Mapping[str, Any],
-    classes: Column | None,
-    known: Mapping[str, xr.Variable],
-    policies: Mapping[str, Any],
-) -> Problem:
-    several = len(candidates) > 1
-    clusters = {
-        name: open_clusters(value, known, name=name if several else "clusters", **policies)
-        for name, value in candidates.items()
-    }
-    for column in clusters.values():
-        for other in (classes, opened):
-            if other is not None:
-                check_lengths(column, other)
-    return Problem(clusters, opened, classes)
+    policies = {name.removesuffix("_labels"): settings[name] for name in _POLICIES}
+    reading = {name: settings[name] for name in READING}
+    return pose(samples, candidates, labels, policies, reading, reads=reads), named
 
 
 def _open_candidate(candidate: Any) -> Any:
@@ -211,23 +203,3 @@ def _open_candidate(candidate: Any) -> Any:
         with open_dataset(candidate) as som:
             return som.load()
     return candidate
-
-
-def _kind(candidate: Any) -> str:
-    if isinstance(candidate, list | tuple) and any(isinstance(c, xr.Dataset) for c in candidate):
-        raise InputError(
-            "several candidates are a dict of names, like {'small': som, 'large': som}"
-        )
-    if isinstance(candidate, xr.Dataset) or type(candidate).__module__.startswith("minisom"):
-        return "map"
-    shape: tuple[Any, ...] | str
-    try:
-        shape = tuple(candidate.shape if hasattr(candidate, "shape") else np.shape(candidate))
-    except ValueError:
-        shape = "unknown"  # a list of lists of unequal lengths
-    if isinstance(shape, tuple) and len(shape) == 1:
-        return "clusters"
-    raise InputError(
-        f"a candidate is a {type(candidate).__name__} of shape {shape}: neither a map "
-        "(make one with ss.codebook(weights, grid)) nor a clustering (one label a sample)"
-    )

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from archives import field, trained
 from click.testing import CliRunner, Result
 
 import somscale as ss
@@ -208,3 +209,65 @@ def test_no_bar_off_a_terminal(folder: Path) -> None:
         [sys.executable, "-c", command, *arguments], capture_output=True, text=True, check=True
     )
     assert done.stderr == ""
+
+
+@pytest.fixture(scope="module")
+def fields(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A field in one store and in two files, a map of it, seasons in the archive."""
+    folder = tmp_path_factory.mktemp("fields")
+    days = field(40)
+    days[:, 0, 0] = np.nan
+    archive = days.to_dataset()
+    archive["season"] = ("time", np.arange(40) // 10)
+    archive.to_zarr(folder / "all.zarr", consolidated=False)
+    archive.isel(time=slice(25)).to_netcdf(folder / "y1.nc")
+    archive.isel(time=slice(25, None)).to_netcdf(folder / "y2.nc")
+    write_dataset(trained(days, missing="drop", feature_weights="coslat"), folder / "som.zarr")
+    return folder
+
+
+@pytest.mark.parametrize("data", [["all.zarr"], ["y2.nc", "y1.nc"], ["y?.nc"]])
+def test_fields_are_judged_from_archives(fields: Path, data: list[str], tmp_path: Path) -> None:
+    files = [fields / name for name in data]
+    settings = ["--map", fields / "som.zarr", "--sample-dims", "time", "--labels", "season"]
+    settings += ["--coslat", "--missing", "drop"]
+    printed = succeed("evaluate", *files, *settings, "-o", tmp_path / "q.nc")
+    assert "features_dropped" in printed
+    with open_dataset(tmp_path / "q.nc") as opened:
+        q = opened.load()
+    assert q["composite"].dims == ("unit", "lat", "lon")
+    with open_dataset(fields / "all.zarr") as opened:
+        archive = opened.load()
+    expected = ss.evaluate(
+        archive["t2m"],
+        open_dataset(fields / "som.zarr").load(),
+        sample_dims="time",
+        labels=archive["season"],
+        missing="drop",
+        feature_weights="coslat",
+    )
+    np.testing.assert_array_equal(q["value"], expected["value"])
+    assert q["value"].sel(metric="features_dropped") == 1
+    facts = json.loads(succeed("plan", *files, *settings, "--json"))
+    assert facts["bytes_read"] == archive["t2m"].nbytes
+    assert "codes" not in json.loads(succeed("evaluate", *files, *settings, "--json"))["variables"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ([], "sample_dims='time'"),
+        (["--sample-dims", "month"], "'month'"),
+        (["--sample-dims", "time"], "the map has 20 features and the samples have 21"),
+        (["--sample-dims", "time", "--variable", "t2m"], "missing='drop' leaves"),
+        (["--sample-dims", "time", "--variable", "t"], "no variable 't'"),
+    ],
+)
+def test_fields_without_the_right_words_are_refused(
+    fields: Path, settings: list[str], complaint: str
+) -> None:
+    weights = xr.DataArray(np.ones((4, 4, 5)), dims=("unit", "lat", "lon"))
+    write_dataset(ss.codebook(weights, ss.Grid(2, 2)), fields / "ones.zarr")
+    result = run("evaluate", fields / "all.zarr", "--map", fields / "ones.zarr", *settings)
+    assert result.exit_code == 1
+    assert complaint in result.output.replace("\n", " ")

@@ -12,6 +12,12 @@ from somscale.metrics.spec import MetricSpec, all_specs
 
 __all__ = ["show"]
 
+_ARGUMENTS = {
+    "map": "samples, som",
+    "partition": "labels, clusters",
+    "units": "labels, units, grid",
+}
+
 
 def show(*, as_json: bool) -> None:
     """Print every index with definition, range, direction, cost and source."""
@@ -40,6 +46,6 @@ def _facts(spec: MetricSpec) -> dict[str, object]:
         "parameters": {name: str(value) for name, value in spec.defaults.items()},
         "cost": spec.cost,
         "source": spec.source,
-        "arguments": "samples, som" if spec.subject == "map" else "labels, clusters",
+        "arguments": _ARGUMENTS[spec.subject],
         "summary": (function.__doc__ or "").split("\n", 1)[0],
     }

@@ -35,7 +35,7 @@ def main() -> None:
 
 _PATH = click.Path(path_type=Path)
 _SHARED = [
-    click.argument("data", type=_PATH),
+    click.argument("data", type=_PATH, nargs=-1, required=True),
     click.option(
         "--map",
         "maps",
@@ -51,7 +51,25 @@ _SHARED = [
         help="A clustering: a .npy file or a variable of DATA. Several are candidates.",
     ),
     click.option("--labels", metavar="L", help="Classes: a .npy file or a variable of DATA."),
-    click.option("--variable", metavar="NAME", help="The variable of DATA with the samples."),
+    click.option(
+        "--variable",
+        multiple=True,
+        metavar="NAME",
+        help="A variable of DATA with the samples. Several stand side by side as features.",
+    ),
+    click.option(
+        "--sample-dims",
+        metavar="DIM[,DIM...]",
+        help="Dims of the samples, as in time or time,lat,lon; all others are features.",
+    ),
+    click.option(
+        "--coslat", is_flag=True, help="Weigh squared differences by the cosine of the latitude."
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["raise", "drop", "drop_any_sample", "drop_any_feature"]),
+        help="What missing values mean. Default: raise, an error that counts them.",
+    ),
     click.option(
         "--metrics",
         "-m",
@@ -93,14 +111,18 @@ def _with_shared_options(command: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and compute nothing.")
 def evaluate(
-    data: Path,
+    data: tuple[Path, ...],
     output: Path | None,
     overwrite: bool,
     as_json: bool,
     dry_run: bool,
     **options: Any,
 ) -> None:
-    """Judge maps or clusterings of the samples in DATA (.zarr or .npy)."""
+    """Judge maps or clusterings of the samples in DATA.
+
+    DATA is a .zarr store, a .npy file or NetCDF; several files, or a quoted pattern of
+    them, continue each other along the first sample dim.
+    """
     from somscale.cli import inputs, results
     from somscale.cli.settings import run_settings
     from somscale.store import write_dataset
@@ -123,7 +145,7 @@ def evaluate(
 @main.command()
 @_with_shared_options
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
-def plan(data: Path, as_json: bool, **options: Any) -> None:
+def plan(data: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     """Say what `evaluate` would read, hold and do, without reading a sample."""
     from somscale.cli import inputs, results
     from somscale.cli.settings import run_settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,8 @@ import numpy as np
 import xarray as xr
 
 from somscale.engine.planview import Plan
+from somscale.engine.readers.paths import expand
+from somscale.engine.readers.variables import fitting_variables
 from somscale.errors import InputError
 from somscale.evaluate import evaluate, plan
 from somscale.store import open_dataset
@@ -37,7 +39,7 @@ class Question:
         return plan(self.samples, self.projection, **self.settings)
 
 
-def read_question(data: Path, options: Mapping[str, Any]) -> Question:
+def read_question(data: Sequence[Path], options: Mapping[str, Any]) -> Question:
     """Open everything that a command line names.
 
     Raises
@@ -45,39 +47,61 @@ def read_question(data: Path, options: Mapping[str, Any]) -> Question:
     InputError
         A file is missing, or it is not what it should be.
     """
-    if not data.exists():
-        raise InputError(f"there is no file or store at {str(data)!r}")
+    files = expand([str(path) for path in data])
     settings: dict[str, Any] = {"metrics": list(options["metrics"]) or "all"}
     if options["labels"] is not None:
-        settings["labels"] = _column(data, options["labels"])
+        settings["labels"] = _column(files, options["labels"])
     if options["temperature"]:
         settings["temperature"] = list(options["temperature"])
     settings.update({name: options[name] for name in _PARAMETERS if options[name] is not None})
-    return Question(_samples(data, options["variable"]), _projection(data, options), settings)
+    settings.update(_reading(files, options))
+    projection = _projection(files, options)
+    return Question(files[0] if len(files) == 1 else files, projection, settings)
 
 
-def paths(data: Path, options: Mapping[str, Any]) -> list[Path]:
+def paths(data: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
     """The files and stores that a command line names to be read."""
     columns = [*options["clusters"], *([options["labels"]] if options["labels"] else [])]
-    return [data, *options["maps"], *(Path(name) for name in columns if Path(name).exists())]
+    named = [*options["maps"], *(Path(name) for name in columns if Path(name).exists())]
+    return [*expand([str(path) for path in data]), *named]
 
 
-def _samples(data: Path, variable: str | None) -> Any:
-    if variable is None:
-        return data
-    if data.suffix == ".npy":
-        raise InputError(f"--variable names a variable of a store; {str(data)!r} is one array")
-    return _store(data, variable)
+def _reading(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any]:
+    """How the samples are read."""
+    reading: dict[str, Any] = {}
+    if options["coslat"]:
+        reading["feature_weights"] = "coslat"
+    if options["missing"]:
+        reading["missing"] = options["missing"]
+    dims = [name.strip() for name in (options["sample_dims"] or "").split(",") if name.strip()]
+    names = list(options["variable"])
+    if files[0].suffix == ".npy":
+        if dims or names:
+            raise InputError(
+                f"--variable and --sample-dims are for archives with names; {str(files[0])!r} is "
+                "one array"
+            )
+        return reading
+    if dims:
+        reading["sample_dims"] = dims
+        # what the command calls labels or clusters is no feature
+        others = {options["labels"], *options["clusters"]}
+        names = names or [
+            n for n in fitting_variables(open_dataset(files[0]), dims) if n not in others
+        ]
+    if names:
+        reading["variable"] = names
+    return reading
 
 
-def _projection(data: Path, options: Mapping[str, Any]) -> Any:
+def _projection(files: Sequence[Path], options: Mapping[str, Any]) -> Any:
     maps, clusters = options["maps"], options["clusters"]
     if bool(maps) == bool(clusters):
         raise InputError("give either --map or --clusters: candidates are of one kind")
     if maps:
         found: dict[str, Any] = {path.stem: _map(path) for path in maps}
     else:
-        found = {Path(name).stem: _column(data, name) for name in clusters}
+        found = {Path(name).stem: _column(files, name) for name in clusters}
     if len(found) < len(maps or clusters):
         raise InputError("two candidates have the same file name; rename one")
     return found if len(found) > 1 else next(iter(found.values()))
@@ -88,20 +112,23 @@ def _map(path: Path) -> xr.Dataset:
         return som.load()
 
 
-def _column(data: Path, name: str) -> Any:
-    """One value a sample: a .npy file, or a variable of the samples' store."""
+def _column(files: Sequence[Path], name: str) -> Any:
+    """One value a sample: a .npy file, or a variable of the samples' archive."""
     if name.endswith(".npy"):
         try:
             return np.load(name, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError):
             raise InputError(f"{name!r} is no .npy file of one value a sample") from None
-    if data.suffix == ".npy":
-        raise InputError(f"{name!r} is no .npy file, and {str(data)!r} has no variables")
-    return _store(data, name).load()
+    parts = [_variable(path, name).load() for path in files]
+    if len(parts) == 1:
+        return parts[0]
+    return xr.concat(parts, dim=str(parts[0].dims[0]))
 
 
-def _store(data: Path, name: str) -> xr.DataArray:
-    dataset = open_dataset(data)
+def _variable(path: Path, name: str) -> xr.DataArray:
+    if path.suffix == ".npy":
+        raise InputError(f"{name!r} is no .npy file, and {str(path)!r} has no variables")
+    dataset = open_dataset(path)
     if name not in dataset.variables:
-        raise InputError(f"{str(data)!r} has no variable {name!r}, only {list(dataset.variables)}")
+        raise InputError(f"{str(path)!r} has no variable {name!r}, only {list(dataset.variables)}")
     return dataset[name]

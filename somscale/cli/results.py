@@ -120,10 +120,11 @@ def _number(value: xr.DataArray) -> str:
 
 
 def _plain(result: xr.Dataset) -> dict[str, Any]:
-    """A result without values of samples, as JSON: nan becomes null."""
-    per_sample = {d for n, a in result.data_vars.items() if n in ("bmu",) for d in a.dims}
-    per_sample -= {"candidate"}
-    kept = [n for n, a in result.data_vars.items() if not per_sample & set(a.dims)]
+    """A result without values of samples and features, as JSON: nan becomes null."""
+    # dims of samples and of features are too long for a screen, and other programs read Zarr
+    long = {d for n in ("bmu", "codes") if n in result for d in result[n].dims}
+    long -= {"candidate", "unit"}
+    kept = [n for n, a in result.data_vars.items() if not long & set(a.dims)]
     return {
         "attributes": dict(result.attrs),
         "coordinates": {str(n): _jsonable(c.values) for n, c in result[kept].coords.items()},

@@ -47,7 +47,9 @@ def assemble(
 def refuse_clashes(problem: Problem, requests: Sequence[Request]) -> None:
     """Refuse samples whose dim or coordinates have names that the result needs itself."""
     if problem.samples is not None and any("sample" in r.spec.dims for r in requests):
-        problem.samples.refuse_names(RESERVED_NAMES | {r.label for r in requests})
+        dims = {dim for r in requests for dim in r.spec.dims} - {"sample"}
+        taken = RESERVED_NAMES | dims | {r.label for r in requests}
+        problem.samples.rows.refuse_names(taken, "samples")
 
 
 def _scalar_table(
@@ -86,7 +88,7 @@ def _scalar_table(
             {"long_name": texts[name], "units": "1"},
         )
     described = {"long_name": "value of each index", "units": "see metric_units"}
-    remarks = {"long_name": "why a value is undefined", "units": "1"}
+    remarks = {"long_name": "why a value is undefined, or doubtful", "units": "1"}
     return xr.Dataset(
         {"value": ("metric", value, described), "note": ("metric", note, remarks)}, coords=coords
     )
@@ -140,12 +142,34 @@ def _attributes(problem: Problem, requests: Sequence[Request]) -> dict[str, Any]
     }
     if prints:
         attributes["map_fingerprints"] = json.dumps(prints, sort_keys=True)
+    attributes.update(_reading(problem))
     if problem.labels is not None:
         attributes["labels_excluded"] = problem.labels.n_excluded
     columns = {n: c.n_excluded for n, c in problem.candidates.items() if isinstance(c, Column)}
     if columns:
         attributes["clusters_excluded"] = json.dumps(columns, sort_keys=True)
     return attributes
+
+
+def _reading(problem: Problem) -> dict[str, Any]:
+    """How the samples were read, where it is not as a matter of course."""
+    samples = problem.samples
+    if samples is None:
+        return {}
+    facts: dict[str, Any] = {}
+    if samples.missing != "raise":
+        facts["missing"] = samples.missing
+    if samples.left_out:
+        facts["variables_left_out"] = json.dumps(samples.left_out)
+    if samples.masked:
+        facts["features_masked"] = samples.features.size - samples.shape[1]
+        if samples.excluded is not None:
+            facts["samples_masked"] = int(samples.excluded.values.sum())
+    if samples.feature_weights is not None:
+        facts["feature_weights_sum"] = float(samples.feature_weights.sum())
+    if samples.sample_weights is not None:
+        facts["sample_weights_sum"] = float(samples.sample_weights.values.sum())
+    return facts
 
 
 def _plain(value: Any) -> Any:

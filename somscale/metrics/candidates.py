@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 import xarray as xr
 
-from somscale.codebook import TrainedMap, as_map
-from somscale.engine.readers.alignment import coords_along, order_to_match
+from somscale.codebook import TrainedMap, as_map, matched
+from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import Column
 from somscale.engine.readers.labels import factorize
+from somscale.engine.readers.ordering import in_order
 from somscale.engine.readers.samples import Samples, open_samples
 from somscale.errors import InputError
 
 __all__ = [
+    "Coordinates",
     "check_lengths",
     "coordinates_of",
     "open_clusters",
@@ -24,17 +25,18 @@ __all__ = [
     "open_map",
 ]
 
-Coordinates: TypeAlias = Mapping[str, xr.Variable]
+Coordinates: TypeAlias = Axes | None
+"""The samples' own dims, where they are known."""
 
 
-def open_judged(samples: Any) -> Samples:
+def open_judged(samples: Any, **reading: Any) -> Samples:
     """Samples that a projection is judged on; a map in their place is refused."""
     if isinstance(samples, xr.Dataset) and samples.attrs.get("somscale_kind") == "codebook":
         raise InputError(
             "the first argument is a map; the order is (samples, som), and the code vectors "
             "themselves are som['codes']"
         )
-    return open_samples(samples)
+    return open_samples(samples, **reading)
 
 
 def open_map(som: Any, samples: Samples) -> TrainedMap:
@@ -44,37 +46,26 @@ def open_map(som: Any, samples: Samples) -> TrainedMap:
             f"the map is an array of shape {som.shape}; give it a grid with "
             "ss.codebook(weights, grid), and mind the order (samples, som)"
         )
-    return as_map(som).matched_to(samples)
+    return matched(as_map(som), samples)
 
 
 def open_labels(labels: Any, like: Coordinates, *, missing: Any = "error") -> Column:
     """Classes of the samples, in the order of the coordinates they share with `like`."""
-    return factorize(_in_order(labels, like, "labels"), name="labels", missing=missing)
+    return factorize(in_order(labels, like, "labels"), name="labels", missing=missing)
 
 
 def open_clusters(
     clusters: Any, like: Coordinates, *, name: str = "clusters", **policies: Any
 ) -> Column:
     """A clustering of the samples, in the order of the coordinates they share with `like`."""
-    return factorize(_in_order(clusters, like, name), name=name, **policies)
+    return factorize(in_order(clusters, like, name), name=name, **policies)
 
 
 def coordinates_of(values: Any) -> Coordinates:
-    """Coordinates of one value a sample, where it has any."""
-    if isinstance(values, xr.DataArray) and values.ndim == 1:
-        return coords_along(values, str(values.dims[0]))
-    return {}
-
-
-def _in_order(values: Any, like: Coordinates, what: str) -> Any:
-    own = coordinates_of(values)
-    if any(len(labels) != len(values) for labels in like.values()):
-        return values  # another number of samples, which is refused by its lengths
-    if not own or not like:
-        return values
-    dim = str(values.dims[0])
-    order = order_to_match(own, like, dim, f"{what} and samples")
-    return values if order is None else values[order]
+    """The dims of one value a sample, where it names them."""
+    if isinstance(values, xr.DataArray) and values.ndim:
+        return Axes.of(values, [str(dim) for dim in values.dims])
+    return None
 
 
 def check_lengths(labels: Column, clusters: Column | Samples) -> None:

@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from somscale.codebook import TrainedMap
+from somscale.codebook.passes import gaps_job, job_over, units_reduction
 from somscale.engine.arrays import call_later, later_array, sample_array
 from somscale.engine.linear.cutting import LinearPlan
 from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.run import lazy_pass, plan_job, run_job
-from somscale.engine.readers.columns import Column
+from somscale.engine.readers.columns import Column, RowValues
 from somscale.engine.readers.samples import Samples
 from somscale.engine.tokens import job_token
 from somscale.metrics.spec import MetricSpec
+from somscale.metrics.unit_columns import grid_of
 from somscale.metrics.values import Value, note_of, number_of, undefined
 from somscale.reductions.contingency import (
     DENSE_CELLS,
@@ -87,9 +89,13 @@ class Problem:
         fixed = {"part": 3, "pair": 4}
         if dim in fixed:
             return fixed[dim]
-        chosen = self.candidates[candidate]
-        if dim == "unit" and isinstance(chosen, TrainedMap):
-            return len(chosen.codes)
+        if dim == "feature" and self.samples is not None:
+            return self.samples.features.size
+        if dim == "class" and self.labels is not None:
+            return self.labels.n_categories
+        grid = grid_of(self.candidates[candidate])
+        if dim == "unit" and grid is not None:
+            return grid.size
         return self.n_samples
 
 
@@ -101,9 +107,12 @@ class Answer:
     note: Any
 
 
-def plan_problem(problem: Problem, requests: Sequence[Request]) -> LinearPlan:
-    """Plan the pass of a problem without computing anything."""
-    return plan_job(_job(problem, requests), lazy=problem.lazy)
+def plan_problem(problem: Problem, requests: Sequence[Request]) -> list[LinearPlan]:
+    """Plan the passes of a problem without computing anything."""
+    plans = []
+    if problem.samples is not None and problem.samples.missing == "drop_any_feature":
+        plans.append(plan_job(gaps_job(problem.samples)))
+    return [*plans, plan_job(_job(problem, requests), lazy=problem.lazy)]
 
 
 def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, Answer]]:
@@ -120,7 +129,7 @@ def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, 
     found = dict(zip((r.name for r in job.reductions), run_job(job), strict=True))
     return {
         candidate: {
-            request.label: _answer_now(request, _bundle(problem, candidate, found))
+            request.label: _answer_now(problem, request, _bundle(problem, candidate, found))
             for request in requests
         }
         for candidate in problem.candidates
@@ -130,7 +139,7 @@ def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, 
 def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
     needs = {need for request in requests for need in request.spec.needs}
     samplewise = any(request.spec.sample_field for request in requests)
-    columns = {} if problem.labels is None else {"labels": problem.labels}
+    columns: dict[str, RowValues] = {} if problem.labels is None else {"labels": problem.labels}
     reductions: list[Any] = []
     for name, candidate in problem.candidates.items():
         if isinstance(candidate, Column):
@@ -138,9 +147,10 @@ def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
             columns[seen] = candidate
         else:
             seen, width = f"units:{name}", len(candidate.codes)
-            names = problem.samples.entry_names if problem.samples is not None else None
+            if problem.samples is None:
+                raise ValueError("a map is judged on samples")
             reductions.append(
-                UnitsReduction(candidate.codes, name=seen, samplewise=samplewise, names=names)
+                units_reduction(candidate.codes, problem.samples, name=seen, samplewise=samplewise)
             )
         if "table" in needs and problem.labels is not None:
             # a pass over labels alone has long tiles, which a large dense table suits
@@ -162,22 +172,18 @@ def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
     reads = samples is not None and any(isinstance(r, UnitsReduction) for r in reductions)
     if samples is None or not reads:
         return LinearJob(reductions, problem.n_samples, columns=columns)
-    return LinearJob(
-        reductions,
-        *samples.shape,
-        source=samples.source,
-        blocks=samples.blocks,
-        columns=columns,
-    )
+    return job_over(samples, reductions, columns)
 
 
 def _bundle(problem: Problem, candidate: str, found: Mapping[str, Any]) -> dict[str, Any]:
     """The finished statistics of one candidate, by the names that formulas ask for."""
-    chosen = problem.candidates[candidate]
-    bundle = {"table": found.get(f"table:{candidate}"), "units": found.get(f"units:{candidate}")}
-    if isinstance(chosen, TrainedMap):
-        bundle["grid"] = chosen.grid
-    return bundle
+    samples = problem.samples
+    return {
+        "table": found.get(f"table:{candidate}"),
+        "units": found.get(f"units:{candidate}"),
+        "grid": grid_of(problem.candidates[candidate]),
+        "left_out": 0 if samples is None else samples.features.size - samples.shape[1],
+    }
 
 
 def _apply(request: Request, *statistics: Any) -> Value:
@@ -188,9 +194,25 @@ def _apply(request: Request, *statistics: Any) -> Value:
     return value
 
 
-def _answer_now(request: Request, bundle: Mapping[str, Any]) -> Answer:
+def _answer_now(problem: Problem, request: Request, bundle: Mapping[str, Any]) -> Answer:
     value = _apply(request, *(bundle[need] for need in request.spec.needs))
-    return Answer(number_of(value), note_of(value))
+    return Answer(_whole(value, *_places(problem, request)), note_of(value))
+
+
+def _places(problem: Problem, request: Request) -> tuple[int, Samples | None]:
+    """Where a value has features of which a mask left some out, and the samples that tell."""
+    samples, dims = problem.samples, request.spec.dims
+    if samples is None or samples.kept is None or "feature" not in dims:
+        return 0, None
+    return dims.index("feature"), replace(samples, source=None, blocks=None)
+
+
+def _whole(value: Value, axis: int, samples: Samples | None) -> Any:
+    """The bare value, nan at features that a mask left out."""
+    number = number_of(value)
+    if samples is None:
+        return number
+    return np.moveaxis(samples.whole(np.moveaxis(number, axis, -1)), -1, axis)
 
 
 def _solve_later(
@@ -229,7 +251,8 @@ def _answer_later(
     )
     key = f"{request.label}-{candidate}-{_question(request, bundle)}-{token}"
     value = call_later(_apply, request, *(bundle[n] for n in spec.needs), name=f"index-{key}")
-    number = call_later(number_of, value, name=f"value-{key}")
+    places = _places(problem, request)
+    number = call_later(_whole, value, *places, name=f"value-{key}")
     note = call_later(_note_array, value, name=f"note-{key}")
     return Answer(
         later_array(number, shape, spec.dtype), later_array(note, (), np.dtypes.StringDType())

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from somscale.codebook import TrainedMap
+from somscale.codebook.project import flag_attributes
+from somscale.engine.readers.axes import Axes
 from somscale.metrics.compute import Answer, Problem, Request
+from somscale.metrics.unit_columns import grid_of
 
-__all__ = ["RESERVED_NAMES", "coordinates", "labelled"]
+__all__ = ["RESERVED_LABELS", "RESERVED_NAMES", "coordinates", "labelled"]
 
 RESERVED_NAMES = frozenset(
     {"candidate", "metric", "value", "note", "n_units", "unit", "row", "col", "part", "pair"}
@@ -18,10 +20,15 @@ RESERVED_NAMES = frozenset(
 )
 """Names of a result's own dimensions, coordinates and variables."""
 
+RESERVED_LABELS = RESERVED_NAMES | {"delta", "class"}
+"""The same and those that only some results have."""
+
 _PARTS = ["within", "bias", "neighborhood"]
 _PAIRS = ["a", "b", "c", "d"]
 _LONG_NAMES = {
     "temperature": "neighbourhood temperature T, in units of map distance",
+    "delta": "distance on the map",
+    "class": "class of the samples",
     "part": "part of the distortion",
     "pair": "a: same class and cluster, b: same cluster only, c: same class only, d: neither",
 }
@@ -31,31 +38,48 @@ def labelled(problem: Problem, candidate: str, request: Request, answer: Answer)
     """One index of one candidate as a DataArray."""
     spec = request.spec
     data_units = None if problem.samples is None else problem.samples.units
-    dims = tuple(_dim(problem, dim) for dim in spec.dims)
-    array = xr.DataArray(answer.value, dims=dims, name=request.label)
+    dims = tuple(name for dim in spec.dims for name in _dims(problem, dim))
+    array = xr.DataArray(_shaped(problem, spec.dims, answer.value), dims=dims, name=request.label)
     array = array.assign_coords(coordinates(problem, candidate, request))
-    array.attrs = spec.attributes(data_units)
+    array.attrs = dict(spec.attributes(data_units))
+    grid = grid_of(problem.candidates[candidate])
+    if spec.sample_field in ("bmu", "second_bmu") and grid is not None:
+        array.attrs.update(flag_attributes(grid.size))
     for name, value in request.parameters.items():
         if name != spec.parameter and value is not None:
-            array.attrs[name] = value
+            # attributes of netCDF hold no booleans
+            array.attrs[name] = int(value) if isinstance(value, bool | np.bool_) else value
     if isinstance(answer.note, str) and answer.note:
         array.attrs["note"] = answer.note
     return array
 
 
-def _dim(problem: Problem, dim: str) -> str:
-    """The user's own name of a dimension."""
-    if dim == "sample" and problem.samples is not None:
-        return problem.samples.sample_dim
-    return dim
+def _dims(problem: Problem, dim: str) -> tuple[str, ...]:
+    """The user's own names of a dimension."""
+    axes = _axes(problem, dim)
+    return (dim,) if axes is None else axes.dims
+
+
+def _axes(problem: Problem, dim: str) -> Axes | None:
+    if problem.samples is None:
+        return None
+    return {"sample": problem.samples.rows, "feature": problem.samples.features}.get(dim)
+
+
+def _shaped(problem: Problem, dims: tuple[str, ...], value: Any) -> Any:
+    """A value on the user's own dims."""
+    shape: list[int] = []
+    for dim, size in zip(dims, value.shape, strict=True):
+        axes = _axes(problem, dim)
+        shape += [size] if axes is None else axes.shape
+    return value if tuple(shape) == value.shape else value.reshape(shape)
 
 
 def coordinates(problem: Problem, candidate: str, request: Request) -> dict[str, Any]:
     """Coordinates of a value's dimensions."""
-    chosen, dims = problem.candidates[candidate], request.spec.dims
+    grid, dims = grid_of(problem.candidates[candidate]), request.spec.dims
     coords: dict[str, Any] = {}
-    if "unit" in dims and isinstance(chosen, TrainedMap):
-        grid = chosen.grid
+    if "unit" in dims and grid is not None:
         facts = {
             "unit": (np.arange(grid.size), "unit of the map"),
             "row": (grid.row, "row of the map"),
@@ -63,14 +87,22 @@ def coordinates(problem: Problem, candidate: str, request: Request) -> dict[str,
         }
         for name, (values, text) in facts.items():
             coords[name] = ("unit", values, {"long_name": text, "units": "1"})
-    if "sample" in dims and problem.samples is not None:
-        coords.update(problem.samples.sample_coords)
-    fixed = {"part": _PARTS, "pair": _PAIRS}
+    for dim in dims:
+        axes = _axes(problem, dim)
+        if axes is not None:
+            coords.update(axes.coords)
+    fixed: dict[str, Any] = {"part": _PARTS, "pair": _PAIRS}
+    if "class" in dims and problem.labels is not None:
+        fixed["class"] = problem.labels.labels_of(np.arange(problem.labels.n_categories))
     parameter = request.spec.parameter
     if parameter is not None:
         fixed[parameter] = request.parameters[parameter]
     for name, values in fixed.items():
         if name in dims:
-            values = np.asarray(values, dtype=None if name == parameter else object)
-            coords[name] = (name, values, {"long_name": _LONG_NAMES.get(name, name), "units": "1"})
+            values = np.asarray(values)
+            values = values.astype(object) if values.dtype.kind == "U" else values
+            remarks = {"long_name": _LONG_NAMES.get(name, name), "units": "1"}
+            if values.dtype.kind in "mM":
+                del remarks["units"]  # a file has those of its times there
+            coords[name] = (name, values, remarks)
     return coords

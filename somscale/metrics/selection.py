@@ -8,9 +8,12 @@ from typing import Any, TypeAlias
 from somscale.codebook import TrainedMap
 from somscale.errors import InputError
 from somscale.metrics.compute import Problem, Request
-from somscale.metrics.labelled import RESERVED_NAMES
+from somscale.metrics.conventions import convention_parameters
+from somscale.metrics.labelled import RESERVED_LABELS
+from somscale.metrics.limits import size_obstacle
 from somscale.metrics.requests import make_request, share_values
 from somscale.metrics.spec import MetricSpec, all_specs, find_spec
+from somscale.metrics.unit_columns import grid_of
 
 __all__ = ["Metrics", "select"]
 
@@ -24,6 +27,7 @@ def select(
     problem: Problem,
     *,
     cost: str | None = None,
+    convention: str | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> list[Request]:
     """The requests that `metrics` stands for, each checked.
@@ -47,9 +51,18 @@ def select(
         raise InputError(f"no index is left to compute: {_why_none(problem)}")
     shared = dict(parameters or {})
     _check_shared(shared, [spec for _, spec, _ in affordable])
+    preset = convention_parameters(convention)
+    grids = [g for g in map(grid_of, problem.candidates.values()) if g is not None]
     return share_values(
         make_request(
-            label, spec, {**{n: v for n, v in shared.items() if n in spec.defaults}, **own}
+            label,
+            spec,
+            {
+                **preset.get(spec.name, {}),
+                **{n: v for n, v in shared.items() if n in spec.defaults},
+                **own,
+            },
+            grids,
         )
         for label, spec, own in affordable
     )
@@ -76,7 +89,9 @@ def _named(name: str, problem: Problem) -> list[MetricSpec]:
     families = {spec.family for spec in all_specs()}
     if name == "all" or name in families:
         members = [s for s in all_specs() if name in ("all", s.family)]
-        fitting = [s for s in members if _obstacle(s, problem) is None]
+        fitting = [
+            s for s in members if _obstacle(s, problem) is None and not _too_much(s, problem)
+        ]
         if not fitting and name != "all":
             raise InputError(
                 f"the family {name!r} does not apply: {_obstacle(members[0], problem)}"
@@ -92,7 +107,7 @@ def _named(name: str, problem: Problem) -> list[MetricSpec]:
 def _variant(label: Any, wish: Any, problem: Problem) -> tuple[str, MetricSpec, dict[str, Any]]:
     if not isinstance(label, str) or not label or "/" in label:
         raise InputError(f"a label is a text without '/', not {label!r}")
-    if label in RESERVED_NAMES:
+    if label in RESERVED_LABELS:
         raise InputError(f"the label {label!r} is a name of the result's own; choose another")
     name, own = (wish, {}) if isinstance(wish, str) else _pair(label, wish)
     spec = find_spec(name)
@@ -109,14 +124,20 @@ def _pair(label: str, wish: Any) -> tuple[str, dict[str, Any]]:
     raise InputError(f"variant {label!r} is a name, or a pair (name, parameters), not {wish!r}")
 
 
+def _too_much(spec: MetricSpec, problem: Problem) -> bool:
+    """Whether an index is given only when asked for by name."""
+    # fields of units and features, of ever so many candidates
+    return "feature" in spec.dims and len(problem.candidates) > 1
+
+
 def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:
     """Why an index cannot be computed here; None when it can."""
     is_map = isinstance(next(iter(problem.candidates.values())), TrainedMap)
-    if spec.subject == "map" and not is_map:
+    if spec.subject in ("map", "units") and not is_map:
         return "it judges a map, and the candidates are clusterings"
-    if spec.subject == "partition" and problem.labels is None:
+    if spec.subject in ("partition", "units") and problem.labels is None:
         return "it needs labels="
-    return None
+    return size_obstacle(spec, problem)
 
 
 def _why_none(problem: Problem) -> str:

@@ -9,20 +9,29 @@ import numpy as np
 import xarray as xr
 
 from somscale.engine.readers.columns import Column
+from somscale.errors import InputError
 from somscale.metrics.candidates import (
     check_lengths,
     coordinates_of,
     open_clusters,
-    open_judged,
     open_labels,
-    open_map,
 )
-from somscale.metrics.compute import Problem, solve
+from somscale.metrics.compute import Answer, Problem, solve
 from somscale.metrics.labelled import labelled
+from somscale.metrics.limits import size_obstacle
+from somscale.metrics.problem import READING, pose
 from somscale.metrics.requests import make_request
 from somscale.metrics.spec import MetricSpec
+from somscale.metrics.unit_columns import grid_of, open_units
+from somscale.metrics.values import note_of, number_of
+from somscale.reductions.contingency import Contingency
 
-__all__ = ["compute_map_index", "compute_partition_index"]
+__all__ = [
+    "compute_map_index",
+    "compute_partition_index",
+    "compute_table_index",
+    "compute_units_index",
+]
 
 _POLICIES = ("noise", "noise_label", "missing")
 
@@ -31,9 +40,9 @@ def compute_map_index(
     spec: MetricSpec, samples: Any, som: Any, given: Mapping[str, Any]
 ) -> xr.DataArray:
     """Compute an index of samples and a map."""
-    opened = open_judged(samples)
-    problem = Problem({"map": open_map(som, opened)}, opened)
-    return _compute(spec, problem, given)
+    reading = {name: given.get(name, default) for name, default in READING.items()}
+    rest = {name: value for name, value in given.items() if name not in READING}
+    return _compute(spec, pose(samples, {"map": som}, None, {}, reading), rest)
 
 
 def compute_partition_index(
@@ -42,20 +51,49 @@ def compute_partition_index(
     """Compute an index of two partitions."""
     policies = {name: given[name] for name in _POLICIES if name in given}
     rest = {name: value for name, value in given.items() if name not in _POLICIES}
-    classes = open_labels(labels, {}, missing=policies.get("missing", "error"))
+    classes = open_labels(labels, coordinates_of(labels), missing=policies.get("missing", "error"))
     found: Column = open_clusters(clusters, coordinates_of(labels), **policies)
     check_lengths(classes, found)
     return _compute(spec, Problem({"clusters": found}, labels=classes), rest)
 
 
-def _compute(spec: MetricSpec, problem: Problem, given: Mapping[str, Any]) -> xr.DataArray:
+def compute_table_index(spec: MetricSpec, table: Any, given: Mapping[str, Any]) -> xr.DataArray:
+    """Compute an index of two partitions that are counted already."""
     request = make_request(spec.name, spec, given)
+    counted = Contingency.from_table(table)
+    value = spec.formula(counted, **request.parameters)
+    # a value of two partitions has no dim of samples, so none are needed
+    uncounted = Column(np.zeros(0, np.int64), 0, range(counted.shape[1]), "clusters")
+    answer = Answer(number_of(value), note_of(value))
+    return labelled(Problem({"clusters": uncounted}), "clusters", request, answer)
+
+
+def compute_units_index(
+    spec: MetricSpec, labels: Any, units: Any, grid: Any, given: Mapping[str, Any]
+) -> xr.DataArray:
+    """Compute an index of labels on a map."""
+    missing = given.get("missing", "error")
+    rest = {name: value for name, value in given.items() if name != "missing"}
+    classes = open_labels(labels, coordinates_of(labels), missing=missing)
+    found = open_units(units, grid, coordinates_of(labels), missing=missing)
+    check_lengths(classes, found)
+    problem = Problem({"units": found}, labels=classes)
+    obstacle = size_obstacle(spec, problem)
+    if obstacle is not None:
+        raise InputError(f"{spec.name} does not apply: {obstacle}")
+    return _compute(spec, problem, rest)
+
+
+def _compute(spec: MetricSpec, problem: Problem, given: Mapping[str, Any]) -> xr.DataArray:
+    grids = [g for g in map(grid_of, problem.candidates.values()) if g is not None]
+    request = make_request(spec.name, spec, given, grids)
     candidate = next(iter(problem.candidates))
     answer = solve(problem, [request])[candidate][spec.name]
     array = labelled(problem, candidate, request, answer)
     parameter = spec.parameter
     if parameter is None:
         return array
-    if np.ndim(given.get(parameter, spec.defaults[parameter])) == 0:
+    chosen = given.get(parameter, spec.defaults[parameter])
+    if np.ndim(chosen) == 0 and chosen is not None:
         array = array.squeeze(parameter)
     return array

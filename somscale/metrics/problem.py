@@ -1,0 +1,165 @@
+"""From a user's arguments to a problem: what is judged, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from somscale.codebook.passes import without_gapped_features
+from somscale.engine.readers.columns import Column
+from somscale.engine.readers.labels import check_policies
+from somscale.engine.readers.samples import Samples
+from somscale.errors import InputError
+from somscale.metrics.candidates import (
+    Coordinates,
+    check_lengths,
+    coordinates_of,
+    open_clusters,
+    open_judged,
+    open_labels,
+    open_map,
+)
+from somscale.metrics.compute import Problem
+
+__all__ = ["READING", "pose"]
+
+READING: dict[str, Any] = {
+    "sample_dims": None,
+    "variable": None,
+    "missing": "raise",
+    "mask": None,
+    "feature_weights": None,
+    "sample_weights": None,
+}
+"""How samples are read, and the defaults."""
+
+
+def pose(
+    samples: Any,
+    candidates: Mapping[str, Any],
+    labels: Any,
+    policies: Mapping[str, Any],
+    reading: Mapping[str, Any],
+    *,
+    reads: bool = True,
+) -> Problem:
+    """The problem that a user's arguments stand for, each checked.
+
+    Parameters
+    ----------
+    samples : optional
+        The samples.
+    candidates : mapping
+        Names to maps or clusterings.
+    labels : optional
+        Classes of the samples.
+    policies : mapping
+        What noise and missing labels mean.
+    reading : mapping
+        How the samples are read, as in `READING`.
+    reads : bool
+        Whether samples may be read here, where a question needs it before its pass.
+    """
+    check_policies(**policies)
+    if not candidates:
+        raise InputError("the dict of candidates is empty; give at least one map or clustering")
+    if not all(candidates) or {type(name) for name in candidates} != {str}:
+        raise InputError(f"candidates need names that are texts, not {list(candidates)}")
+    opened = None if samples is None else open_judged(samples, **reading)
+    rows = None if opened is None else opened.rows
+    kinds = {name: _kind(value, rows) for name, value in candidates.items()}
+    if len(set(kinds.values())) > 1:
+        raise InputError(f"candidates must be of one kind, not {kinds}; evaluate each kind apart")
+    is_map = next(iter(kinds.values())) == "map"
+    classes = None
+    if labels is not None:
+        if is_map and opened is not None and opened.sample_weights is not None:
+            raise InputError(
+                "sample_weights= has no meaning for indices of labels, which count samples and "
+                "pairs of them; ask for these in a call of their own, without weights"
+            )
+        like = coordinates_of(labels) if opened is None else rows
+        classes = open_labels(labels, like, missing=policies.get("missing", "error"))
+    if is_map:
+        return _map_problem(opened, candidates, classes, reads=reads)
+    known = coordinates_of(labels) if opened is None else rows
+    return _cluster_problem(opened, candidates, classes, known, policies)
+
+
+def _map_problem(
+    opened: Samples | None, candidates: Mapping[str, Any], classes: Any, *, reads: bool
+) -> Problem:
+    if opened is None:
+        raise InputError("a map is judged on samples; give them as the first argument")
+    if classes is not None:
+        check_lengths(classes, opened)
+    # maps that do not fit are refused before anything is read
+    maps = {name: open_map(som, opened) for name, som in candidates.items()}
+    if reads and opened.missing == "drop_any_feature":
+        whole, opened = opened, without_gapped_features(opened)
+        if opened.kept is not whole.kept:
+            maps = {name: open_map(som, opened) for name, som in candidates.items()}
+    return Problem(maps, opened, classes)
+
+
+def _cluster_problem(
+    opened: Samples | None,
+    candidates: Mapping[str, Any],
+    classes: Column | None,
+    known: Coordinates,
+    policies: Mapping[str, Any],
+) -> Problem:
+    several = len(candidates) > 1
+    clusters = {
+        name: open_clusters(value, known, name=name if several else "clusters", **policies)
+        for name, value in candidates.items()
+    }
+    for column in clusters.values():
+        for other in (classes, opened):
+            if other is not None:
+                check_lengths(column, other)
+    if opened is not None and opened.excluded is not None:
+        left_out = opened.excluded.read(0, opened.shape[0])
+        clusters = {name: _without(column, left_out) for name, column in clusters.items()}
+    return Problem(clusters, opened, classes)
+
+
+def _without(column: Column, left_out: np.ndarray[Any, Any]) -> Column:
+    """A clustering in which the samples of a mask take no part."""
+    codes = column.read(0, len(column)).astype(np.int64)
+    codes[left_out] = -1
+    return replace(column, values=codes, base=0, n_excluded=int(np.count_nonzero(codes < 0)))
+
+
+def _kind(candidate: Any, rows: Coordinates) -> str:
+    if isinstance(candidate, list | tuple) and any(isinstance(c, xr.Dataset) for c in candidate):
+        raise InputError(
+            "several candidates are a dict of names, like {'small': som, 'large': som}"
+        )
+    if isinstance(candidate, xr.Dataset) or type(candidate).__module__.startswith("minisom"):
+        return "map"
+    shape: tuple[Any, ...] | str
+    try:
+        shape = tuple(candidate.shape if hasattr(candidate, "shape") else np.shape(candidate))
+    except ValueError:
+        shape = "unknown"  # a list of lists of unequal lengths
+    several = rows is not None and len(rows.dims) > 1
+    on_rows = rows is not None and several and _lies_on(candidate, shape, rows.dims)
+    if on_rows or (isinstance(shape, tuple) and len(shape) == 1):
+        return "clusters"
+    raise InputError(
+        f"a candidate is a {type(candidate).__name__} of shape {shape}: neither a clustering (one "
+        "label a sample) nor a map; give code vectors a grid with ss.codebook(weights, grid), and "
+        "mind the order (samples, som)"
+    )
+
+
+def _lies_on(candidate: Any, shape: Any, dims: tuple[str, ...]) -> bool:
+    """Whether a candidate is one value a sample, on several dims."""
+    if isinstance(candidate, xr.DataArray):
+        return bool(candidate.ndim) and set(map(str, candidate.dims)) <= set(dims)
+    return isinstance(shape, tuple) and len(shape) == len(dims)
