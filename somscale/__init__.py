@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from somscale import metrics
 from somscale._version import __version__
+from somscale.clustering import cluster_units
 from somscale.codebook import codebook, from_minisom, project
 from somscale.errors import (
     InputError,
@@ -25,6 +26,7 @@ __all__ = [
     "SomscaleError",
     "UnknownMetricError",
     "__version__",
+    "cluster_units",
     "codebook",
     "evaluate",
     "from_minisom",

@@ -22,7 +22,7 @@ PACKAGE = ROOT / "somscale"
 # Room (a module or a subpackage of somscale) -> the rooms that it may import, itself aside.
 FLOOR = {"_types", "_version", "errors", "options"}  # open to every room
 PASSES = {"topology", "spaces", "reductions", "engine"}
-RESULTS = {"codebook", "store", "training", "metrics"}
+RESULTS = {"codebook", "store", "training", "clustering", "metrics"}
 BELOW_EVALUATE = {"kernels"} | PASSES | RESULTS
 ALLOWED = {
     "_types": set(),
@@ -37,7 +37,8 @@ ALLOWED = {
     "codebook": FLOOR | {"topology", "reductions", "engine"},
     "store": FLOOR | PASSES,
     "training": FLOOR | {"topology", "reductions", "engine", "codebook"},
-    "metrics": FLOOR | {"topology", "reductions", "engine", "codebook"},
+    "clustering": FLOOR | {"topology", "codebook"},
+    "metrics": FLOOR | {"kernels", "topology", "reductions", "engine", "codebook"},
     "evaluate": FLOOR | BELOW_EVALUATE,
     "plot": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "datasets": FLOOR | BELOW_EVALUATE | {"evaluate"},

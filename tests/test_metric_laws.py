@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 import somscale as ss
 from somscale import metrics
+from somscale.errors import InputError
 from somscale.metrics.spec import MetricSpec, all_specs
 from somscale.topology import KERNELS
 
@@ -47,6 +48,12 @@ LAWS = {
     "quantization_error": Law(scale=1, ideal=0),
     "unit_quantization_error": Law(scale=1, ideal=0),
     "explained_variance": Law(ideal=1),
+    "codes": Law(scale=1),
+    "composite": Law(scale=1),
+    "frequency": Law(),
+    "rms_per_feature": Law(scale=1, ideal=0),
+    "samples_dropped": Law(ideal=0),
+    "features_dropped": Law(ideal=0),
     "hits": Law(twice=2, ideal=1),
     "dead_units": Law(ideal=0),
     "topographic_error": Law(ideal=0),
@@ -63,12 +70,58 @@ LAWS = {
     "pair_jaccard_score": Law(twice=None, ideal=1, symmetric=True),
     "fowlkes_mallows_score": Law(twice=None, ideal=1, symmetric=True),
     "purity": Law(ideal=1),
+    "clustering_accuracy": Law(ideal=1, symmetric=True),
+    "split_join_distance": Law(twice=2, ideal=0, symmetric=True),
+    "mutual_info_score": Law(symmetric=True),
+    "normalized_mutual_info_score": Law(ideal=1, symmetric=True),
+    "adjusted_mutual_info_score": Law(twice=None, ideal=1, symmetric=True),
+    "homogeneity_score": Law(ideal=1),
+    "completeness_score": Law(ideal=1),
+    "v_measure_score": Law(ideal=1, symmetric=True),
+    "variation_of_information": Law(ideal=0, symmetric=True),
+    "mirkin_metric": Law(twice=4, ideal=0, symmetric=True),
+    "normalized_mirkin_metric": Law(ideal=0, symmetric=True),
+    "pair_precision": Law(twice=None, ideal=1),
+    "pair_recall": Law(twice=None, ideal=1),
+    "pair_f_score": Law(twice=None, ideal=1, symmetric=True),
+    "wallace_clusters_to_labels": Law(twice=None, ideal=1),
+    "wallace_labels_to_clusters": Law(twice=None, ideal=1),
+    "hubert_gamma": Law(twice=None, ideal=1, symmetric=True),
+    "bcubed_precision": Law(ideal=1),
+    "bcubed_recall": Law(ideal=1),
+    "bcubed_f_score": Law(ideal=1, symmetric=True),
+    "combined_error": Law(scale=1),
+    "unit_combined_error": Law(scale=1),
+    "topographic_function": Law(),
+    "differential_topographic_function": Law(),
+    "weighted_differential_topographic_function": Law(),
+    "villmann_function": Law(ideal=0),
+    "u_matrix": Law(scale=1, ideal=1),
+    "hit_entropy": Law(),
+    "codebook_davies_bouldin": Law(ideal=0),
+    "map_distance_correlation": Law(ideal=1),
+    "nmco": Law(ideal=0),
+    "entropy_sum": Law(ideal=0),
+    "class_scatter_index": Law(ideal=1),
+    "unit_entropy": Law(ideal=0),
+    "unit_label_entropy": Law(ideal=0),
+    "label_distribution": Law(),
 }
 CHOICES: dict[str, list[Any]] = {
+    "beta": [1.0, 0.5, 2.0],
+    "average_method": ["arithmetic", "geometric", "max", "min"],
     "kernel": list(KERNELS),
     "temperature": [0.4, 1.0, 3.0],
     "neighborhood": [None, "edge", "vertex"],
     "kind": ["mean", "squared", "rms"],
+    "squared": [False, True],
+    "normalize": [False, True],
+    "delta": [[-1.0, 0, 0.5, 1, 2, 3], None],
+}
+DATA = {
+    "map": ["samples", "som"],
+    "partition": ["labels", "clusters"],
+    "units": ["labels", "units", "grid"],
 }
 each_spec = pytest.mark.parametrize("spec", all_specs(), ids=lambda spec: spec.name)
 
@@ -91,10 +144,10 @@ def test_it_is_public_under_its_name(spec: MetricSpec) -> None:
     assert spec.name in metrics.__all__
     assert (function.__name__, function.spec) == (spec.name, spec)
     parameters = list(inspect.signature(function).parameters.values())
-    data = ["samples", "som"] if spec.subject == "map" else ["labels", "clusters"]
-    assert [p.name for p in parameters[:2]] == data
-    assert all(p.kind is p.KEYWORD_ONLY for p in parameters[2:])
-    assert set(spec.defaults) <= {p.name for p in parameters[2:]}
+    data = DATA[spec.subject]
+    assert [p.name for p in parameters[: len(data)]] == data
+    assert all(p.kind is p.KEYWORD_ONLY for p in parameters[len(data) :])
+    assert set(spec.defaults) <= {p.name for p in parameters[len(data) :]}
 
 
 @each_spec
@@ -135,7 +188,7 @@ def test_its_docstring_is_numpydoc(spec: MetricSpec) -> None:
 
 # --- what its values are
 
-Problem = tuple[Any, Any]
+Problem = tuple[Any, ...]
 
 
 def map_problems() -> dict[str, Problem]:
@@ -175,7 +228,34 @@ def partition_problems() -> dict[str, Problem]:
     }
 
 
-PROBLEMS = {"map": map_problems(), "partition": partition_problems()}
+def units_problems() -> dict[str, Problem]:
+    rng = np.random.default_rng(0)
+    labels, grid = rng.integers(0, 4, 60), ss.Grid(3, 4)
+    units = rng.integers(0, 12, 60)
+    return {
+        "random": (labels, units, grid),
+        "in order": (units // 3, units, grid),
+        "dead units": (labels, units // 4, grid),
+        "one unit": (labels, np.zeros(60, int), ss.Grid.chain(1)),
+        "one class": (np.zeros(60, int), units, grid),
+        "apart": (labels, units % 3, ss.Grid.from_distances(np.ones((3, 3)) * 5 - np.eye(3) * 5)),
+        "one sample": (["a"], [3], grid),
+        "texts": (["a", "b", "b"], [0, 1, 11], grid),
+        "hexagons": (labels, units, ss.Grid(3, 4, topology="hexagonal")),
+    }
+
+
+PROBLEMS = {
+    "map": map_problems(),
+    "partition": partition_problems(),
+    "units": units_problems(),
+}
+USUAL = {"map": "gaussian", "partition": "random", "units": "random"}
+
+
+def refused(problem: Problem, parameters: dict[str, Any]) -> bool:
+    """Whether a form is refused: planar maps of 3 x 3 units or fewer are not normalised."""
+    return bool(parameters["normalize"] and problem[1].sizes["unit"] <= 9)
 
 
 def variants(spec: MetricSpec) -> list[dict[str, Any]]:
@@ -194,6 +274,10 @@ def value(spec: MetricSpec, problem: Problem, **parameters: Any) -> xr.DataArray
 def test_its_values_lie_in_its_range_or_are_undefined_for_a_reason(spec: MetricSpec) -> None:
     for name, problem in PROBLEMS[spec.subject].items():
         for parameters in variants(spec):
+            if spec.name == "topographic_function" and refused(problem, parameters):
+                with pytest.raises(InputError, match="cannot be normalised"):
+                    value(spec, problem, **parameters)
+                continue
             found = value(spec, problem, **parameters)
             facts = spec.with_parameters(parameters)
             assert found.attrs["range"] == facts.range
@@ -224,10 +308,10 @@ def test_samples_that_occur_twice(spec: MetricSpec) -> None:
     factor = LAWS[spec.name].twice
     if factor is None:
         return
-    samples, projection = PROBLEMS[spec.subject]["gaussian" if spec.subject == "map" else "random"]
-    before = value(spec, (samples, projection))
+    samples, projection, *rest = PROBLEMS[spec.subject][USUAL[spec.subject]]
+    before = value(spec, (samples, projection, *rest))
     second = projection if spec.subject == "map" else np.repeat(projection, 2)
-    after = value(spec, (np.repeat(samples, 2, axis=0), second))
+    after = value(spec, (np.repeat(samples, 2, axis=0), second, *rest))
     expected = np.repeat(before, 2) if "sample" in spec.dims else before * factor
     np.testing.assert_allclose(after, expected, rtol=1e-13)
 
@@ -235,9 +319,9 @@ def test_samples_that_occur_twice(spec: MetricSpec) -> None:
 @each_spec
 def test_the_order_of_the_samples_is_nothing_to_it(spec: MetricSpec) -> None:
     order = np.random.default_rng(1).permutation(60)
-    first, second = PROBLEMS[spec.subject]["gaussian" if spec.subject == "map" else "random"]
-    turned = (first[order], second if spec.subject == "map" else second[order])
-    before = value(spec, (first, second)).values
+    first, second, *rest = PROBLEMS[spec.subject][USUAL[spec.subject]]
+    turned = (first[order], second if spec.subject == "map" else second[order], *rest)
+    before = value(spec, (first, second, *rest)).values
     expected = before[order] if "sample" in spec.dims else before
     np.testing.assert_allclose(value(spec, turned), expected, rtol=1e-13)
 
@@ -249,12 +333,12 @@ def test_it_is_best_where_all_is_well(spec: MetricSpec) -> None:
         return
     labels = np.arange(60) // 7
     chain = np.arange(60.0)[:, None]
-    well = (
-        (chain, ss.codebook(chain, ss.Grid.chain(60)))
-        if spec.subject == "map"
-        else (labels, labels)
-    )
-    best = value(spec, well).values
+    well: dict[str, Problem] = {
+        "map": (chain, ss.codebook(chain, ss.Grid.chain(60))),
+        "partition": (labels, labels),
+        "units": (labels, np.arange(60), ss.Grid.chain(60)),
+    }
+    best = value(spec, well[spec.subject]).values
     np.testing.assert_array_equal(best, np.full_like(best, ideal))
     # and no worse anywhere
     worst: NDArray[Any] = np.concatenate(

@@ -2,14 +2,44 @@
 
 from __future__ import annotations
 
+from somscale.metrics.bcubed import bcubed_f_score, bcubed_precision, bcubed_recall
+from somscale.metrics.combined import combined_error, unit_combined_error
 from somscale.metrics.distortion import distortion, distortion_parts, unit_distortion
-from somscale.metrics.partition import (
+from somscale.metrics.fields import (
+    codes,
+    composite,
+    features_dropped,
+    frequency,
+    rms_per_feature,
+    samples_dropped,
+)
+from somscale.metrics.information_scores import (
+    adjusted_mutual_info_score,
+    completeness_score,
+    homogeneity_score,
+    mutual_info_score,
+    normalized_mutual_info_score,
+    v_measure_score,
+    variation_of_information,
+)
+from somscale.metrics.majority import entropy_sum, nmco
+from somscale.metrics.matching import clustering_accuracy, purity, split_join_distance
+from somscale.metrics.pair_counting import (
     adjusted_rand_score,
     fowlkes_mallows_score,
     pair_counts,
     pair_jaccard_score,
-    purity,
     rand_score,
+)
+from somscale.metrics.pair_scores import (
+    hubert_gamma,
+    mirkin_metric,
+    normalized_mirkin_metric,
+    pair_f_score,
+    pair_precision,
+    pair_recall,
+    wallace_clusters_to_labels,
+    wallace_labels_to_clusters,
 )
 from somscale.metrics.quantization import (
     dead_units,
@@ -19,26 +49,82 @@ from somscale.metrics.quantization import (
     unit_quantization_error,
 )
 from somscale.metrics.sample_values import bmu, distance, second_bmu
+from somscale.metrics.spacing import codebook_davies_bouldin, map_distance_correlation
+from somscale.metrics.structure import hit_entropy, u_matrix
 from somscale.metrics.topographic import topographic_error, unit_topographic_error
+from somscale.metrics.topographic_functions import (
+    differential_topographic_function,
+    topographic_function,
+    weighted_differential_topographic_function,
+)
+from somscale.metrics.unit_labels import (
+    class_scatter_index,
+    label_distribution,
+    unit_entropy,
+    unit_label_entropy,
+)
+from somscale.metrics.villmann import villmann_function
 
 __all__ = [
+    "adjusted_mutual_info_score",
     "adjusted_rand_score",
+    "bcubed_f_score",
+    "bcubed_precision",
+    "bcubed_recall",
     "bmu",
+    "class_scatter_index",
+    "clustering_accuracy",
+    "codebook_davies_bouldin",
+    "codes",
+    "combined_error",
+    "completeness_score",
+    "composite",
     "dead_units",
+    "differential_topographic_function",
     "distance",
     "distortion",
     "distortion_parts",
+    "entropy_sum",
     "explained_variance",
+    "features_dropped",
     "fowlkes_mallows_score",
+    "frequency",
+    "hit_entropy",
     "hits",
+    "homogeneity_score",
+    "hubert_gamma",
+    "label_distribution",
+    "map_distance_correlation",
+    "mirkin_metric",
+    "mutual_info_score",
+    "nmco",
+    "normalized_mirkin_metric",
+    "normalized_mutual_info_score",
     "pair_counts",
+    "pair_f_score",
     "pair_jaccard_score",
+    "pair_precision",
+    "pair_recall",
     "purity",
     "quantization_error",
     "rand_score",
+    "rms_per_feature",
+    "samples_dropped",
     "second_bmu",
+    "split_join_distance",
     "topographic_error",
+    "topographic_function",
+    "u_matrix",
+    "unit_combined_error",
     "unit_distortion",
+    "unit_entropy",
+    "unit_label_entropy",
     "unit_quantization_error",
     "unit_topographic_error",
+    "v_measure_score",
+    "variation_of_information",
+    "villmann_function",
+    "wallace_clusters_to_labels",
+    "wallace_labels_to_clusters",
+    "weighted_differential_topographic_function",
 ]

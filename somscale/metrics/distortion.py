@@ -65,7 +65,7 @@ def distortion(
     so every temperature comes from the same read of the samples.  The weights of
     "mexican_hat" are negative from δ = T on, and so may the distortion be.
     """
-    return np.asarray(_unit_sums(units, grid, temperature, kernel).sum(axis=0) / units.n_samples)
+    return np.asarray(_unit_sums(units, grid, temperature, kernel).sum(axis=0) / units.total)
 
 
 @map_index(
@@ -138,13 +138,13 @@ def distortion_parts(
     parts = np.zeros((3, len(temperature)))
     for block, weights, moves in _unit_blocks(units, grid, temperature, kernel):
         parts += _parts_of_block(units, block, weights, moves)
-    return parts / units.n_samples
+    return parts / units.total
 
 
 def _parts_of_block(units: UnitStats, block: Int, weights: Float, moves: Float) -> Float:
     """The three parts summed over some units, (3, temperatures), about each one's code."""
-    counts, residuals = units.hits[block], units.residuals[block]
-    means = residuals / counts[:, None]
+    mass, residuals = units.mass[block], units.residuals[block]
+    means = residuals / mass[:, None]
     total = weights.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         centres = np.matmul(weights.transpose(0, 2, 1), moves) / total[..., None]
@@ -153,7 +153,7 @@ def _parts_of_block(units: UnitStats, block: Int, weights: Float, moves: Float) 
     squares = np.einsum("bkd,bkd->bk", moves, moves)
     around = np.einsum("bk,bkt->bt", squares, weights) - total * (centres**2).sum(axis=2)
     within = total * np.maximum(scatter, 0)[:, None]
-    parts = np.stack([within, total * counts[:, None] * bias, counts[:, None] * around])
+    parts = np.stack([within, total * mass[:, None] * bias, mass[:, None] * around])
     return np.asarray(parts.sum(axis=1))
 
 
@@ -170,7 +170,7 @@ def _sum_units(units: UnitStats, grid: Grid, temperature: Float, kernel: str) ->
     for block, weights, moves in _unit_blocks(units, grid, temperature, kernel):
         # moves are m_k − m_u: direct differences, so nothing cancels where codes are close
         squares = np.einsum("bkd,bkd->bk", moves, moves)
-        squares *= units.hits[block, None]
+        squares *= units.mass[block, None]
         squares -= 2 * np.matmul(moves, units.residuals[block][..., None])[..., 0]
         squares += units.squares[block, None]
         sums[block] = np.matmul(squares[:, None, :], weights)[:, 0]
@@ -183,7 +183,7 @@ def _unit_blocks(
     """Some units with samples, h (b, K, temperatures) around each and m_k − m_u (b, K, D)."""
     weigh = neighborhood_kernel(kernel)
     every = np.arange(units.n_units)
-    alive = np.flatnonzero(units.hits)
+    alive = np.flatnonzero(units.mass)
     step = max(1, _BLOCK_VALUES // (units.n_units * max(len(temperature), units.n_features)))
     for start in range(0, len(alive), step):
         block = alive[start : start + step]

@@ -9,22 +9,33 @@ from somscale.metrics.spec import MetricSpec
 
 __all__ = ["public_docstring"]
 
-_MAP = """samples : array, DataArray, Dask array, zarr.Array or path, (sample, feature)
-    The samples x_i.
+_MAP = """samples : array, DataArray, Dataset, Dask array, zarr.Array or path(s)
+    The samples x_i, (sample, feature), or on any dims with `sample_dims`.
 som : Dataset or MiniSom
     The map, made by :func:`somscale.codebook` or trained."""
+
+_READING = """sample_dims, variable, missing, mask, feature_weights, sample_weights : optional
+    How the samples are read, as in :func:`somscale.evaluate`."""
 
 _PARTITION = """labels : array_like, (sample,)
     Classes; integers, strings, booleans or categories.
 clusters : array_like, (sample,)
     Clusters, or the best-matching units of a map."""
 
+_UNITS = """labels : array_like, (sample,)
+    Classes; integers, strings, booleans or categories.
+units : array_like, (sample,)
+    Best-matching unit of every sample, 0 to K − 1, as :func:`somscale.project` finds it.
+grid : Grid or Dataset
+    The arrangement of the units, or the map that has it."""
+
 _POLICIES = """noise : {"cluster", "ignore", "singletons"}
     What `noise_label` means in `clusters`: a cluster like others, samples that take
     no part, or a cluster each.
 noise_label : optional
-    The label of noise.
-missing : {"error", "drop"}
+    The label of noise."""
+
+_MISSING = """missing : {"error", "drop"}
     What to do with missing labels (nan, None, masked)."""
 
 _DIRECTIONS = {
@@ -39,9 +50,10 @@ def public_docstring(text: str, spec: MetricSpec) -> str:
     """Add the data, the value and the source to a formula's numpydoc docstring."""
     sections = _sections(inspect.cleandoc(text))
     summary = sections.pop("")
-    data = _MAP if spec.subject == "map" else _PARTITION
+    data = {"map": _MAP, "partition": _PARTITION, "units": _UNITS}[spec.subject]
     own = sections.pop("Parameters", "")
-    policies = _POLICIES if spec.subject == "partition" else ""
+    both = f"{_POLICIES}\n{_MISSING}"
+    policies = {"map": _READING, "partition": both, "units": _MISSING}[spec.subject]
     parameters = "\n".join(part for part in (data, own, policies) if part)
     parts = [summary, _section("Parameters", parameters), _section("Returns", _returns(spec))]
     parts.append(_section("Raises", _RAISES))

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol, cast
 
 import xarray as xr
 
 from somscale.metrics.docstrings import public_docstring
-from somscale.metrics.single import compute_map_index, compute_partition_index
-from somscale.metrics.spec import Cost, Direction, MetricSpec, register
+from somscale.metrics.problem import READING
+from somscale.metrics.single import (
+    compute_map_index,
+    compute_partition_index,
+    compute_table_index,
+    compute_units_index,
+)
+from somscale.metrics.spec import Cost, Direction, MetricSpec, Subject, register
 from somscale.metrics.values import Value
 
-__all__ = ["IndexFunction", "map_index", "partition_index"]
+__all__ = ["IndexFunction", "TableFunction", "map_index", "partition_index", "units_index"]
 
 _INFINITY = float("inf")
 
@@ -26,6 +32,13 @@ class IndexFunction(Protocol):
 
     def __call__(self, *data: Any, **parameters: Any) -> xr.DataArray:
         """Compute the index."""
+
+
+class TableFunction(IndexFunction, Protocol):
+    """A public index function of two partitions."""
+
+    def from_table(self, table: Any, **parameters: Any) -> xr.DataArray:
+        """Compute the index from a table of counts, (class, cluster), in place of labels."""
 
 
 def map_index(
@@ -46,6 +59,7 @@ def map_index(
     cost: Cost = "linear",
     check: Callable[[Mapping[str, Any]], None] | None = None,
     undefined: str = "",
+    values_on: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     variants: Mapping[tuple[str, Any], Mapping[str, Any]] | None = None,
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
     """Declare an index of samples and a map; see :class:`MetricSpec` for the facts."""
@@ -65,8 +79,9 @@ def partition_index(
     dims: tuple[str, ...] = (),
     dtype: str = "float64",
     family: str = "partition",
+    check: Callable[[Mapping[str, Any]], None] | None = None,
     undefined: str = "",
-) -> Callable[[Callable[..., Value]], IndexFunction]:
+) -> Callable[[Callable[..., Value]], TableFunction]:
     """Declare an index of two partitions, from their contingency table."""
     facts: dict[str, Any] = {
         **locals(),
@@ -75,7 +90,36 @@ def partition_index(
         "parameter": None,
         "sample_field": None,
         "cost": "linear",
-        "check": None,
+        "values_on": None,
+        "variants": {},
+    }
+    return lambda formula: cast(TableFunction, _declare(formula, facts))
+
+
+def units_index(
+    *,
+    long_name: str,
+    definition: str,
+    direction: Direction,
+    source: str,
+    lower: float = 0.0,
+    upper: float = _INFINITY,
+    units: str = "1",
+    dims: tuple[str, ...] = (),
+    check: Callable[[Mapping[str, Any]], None] | None = None,
+    undefined: str = "",
+) -> Callable[[Callable[..., Value]], IndexFunction]:
+    """Declare an index of labels on a map, from their table of units and the grid."""
+    facts: dict[str, Any] = {
+        **locals(),
+        "needs": ("table", "grid"),
+        "subject": "units",
+        "family": "units",
+        "parameter": None,
+        "sample_field": None,
+        "dtype": "float64",
+        "cost": "linear",
+        "values_on": None,
         "variants": {},
     }
     return lambda formula: _declare(formula, facts)
@@ -83,10 +127,15 @@ def partition_index(
 
 def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunction:
     spec = register(formula, **facts)
-    function = _map_function(spec) if spec.subject == "map" else _partition_function(spec)
+    make = {"map": _map_function, "partition": _partition_function, "units": _units_function}
+    function = make[spec.subject](spec)
     function.__name__ = function.__qualname__ = formula.__name__
     function.__module__ = formula.__module__
-    function.__doc__ = public_docstring(formula.__doc__ or "", spec)
+    text = inspect.cleandoc(formula.__doc__ or "")
+    if spec.subject == "partition":
+        function.from_table = _table_function(spec)  # type: ignore[attr-defined]
+        text += _ALSO_TABLES.format(formula.__name__)
+    function.__doc__ = public_docstring(text, spec)
     function.__signature__ = _signature(formula, spec.subject)  # type: ignore[attr-defined]
     function.spec = spec  # type: ignore[attr-defined]
     # pickle looks a function up by its name, which the public function has taken
@@ -109,24 +158,73 @@ def _partition_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
     return public
 
 
-def _signature(formula: Callable[..., Value], subject: Literal["map", "partition"]) -> Any:
-    data = ("samples", "som") if subject == "map" else ("labels", "clusters")
+_ALSO_TABLES = """
+
+``{}.from_table(table)`` takes the (class, cluster) table of counts in place of the labels."""
+
+
+def _table_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
+    def from_table(table: Any, **parameters: Any) -> xr.DataArray:
+        return compute_table_index(spec, table, parameters)
+
+    from_table.__qualname__ = f"{spec.name}.from_table"
+    from_table.__doc__ = f"""{spec.long_name[0].upper()}{spec.long_name[1:]} of a table of counts.
+
+    Parameters
+    ----------
+    table : array_like, DataArray, sparse array or matrix, DataFrame, (class, cluster)
+        Samples of every class in every cluster, integers from 0 up.
+    **parameters
+        Those of `{spec.name}`, without policies on labels.
+
+    Returns
+    -------
+    DataArray
+        What `{spec.name}` gives for labels with that table.
+
+    Raises
+    ------
+    InputError
+        The table has no two dimensions or holds what is no count, or a parameter is wrong.
+    """
+    return from_table
+
+
+def _units_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
+    def public(labels: Any, units: Any, grid: Any, **parameters: Any) -> xr.DataArray:
+        return compute_units_index(spec, labels, units, grid, parameters)
+
+    return public
+
+
+def _signature(formula: Callable[..., Value], subject: Subject) -> Any:
+    data = {
+        "map": ("samples", "som"),
+        "partition": ("labels", "clusters"),
+        "units": ("labels", "units", "grid"),
+    }[subject]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = [
         p
         for p in inspect.signature(formula).parameters.values()
         if p.kind is inspect.Parameter.KEYWORD_ONLY
     ]
-    policies = [] if subject == "map" else _POLICIES
+    policies = {"map": _READING, "partition": _POLICIES, "units": [_MISSING]}[subject]
     first = [inspect.Parameter(name, kind, annotation="Any") for name in data]
     return inspect.Signature([*first, *own, *policies], return_annotation="xr.DataArray")
 
 
+_MISSING = inspect.Parameter(
+    "missing", inspect.Parameter.KEYWORD_ONLY, default="error", annotation="Missing"
+)
 _POLICIES = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
     for name, default, kind in (
         ("noise", "cluster", "Noise"),
         ("noise_label", -1, "Any"),
-        ("missing", "error", "Missing"),
     )
+] + [_MISSING]
+_READING = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation="Any")
+    for name, default in READING.items()
 ]

@@ -10,7 +10,7 @@ import numpy as np
 from somscale._types import Float
 from somscale.errors import InputError
 from somscale.metrics.public import map_index
-from somscale.metrics.values import Value, undefined
+from somscale.metrics.values import Noted, Value, undefined
 from somscale.reductions.base import TILE_ROWS
 from somscale.reductions.units import UnitStats
 
@@ -54,9 +54,23 @@ def quantization_error(
         as aweSOM and SOMbrero have it), or its root.
     """
     if kind == "mean":
-        return float(units.distances.sum() / units.n_samples)
-    squared = float(units.squares.sum() / units.n_samples)
-    return squared if kind == "squared" else float(np.sqrt(squared))
+        error = float(units.distances.sum() / units.total)
+    else:
+        squared = float(units.squares.sum() / units.total)
+        error = squared if kind == "squared" else float(np.sqrt(squared))
+    return Noted(error, _FAR) if _is_far(units) else error
+
+
+_FAR = (
+    "the codes lie ten times as far from the samples as these from their mean: are they scaled "
+    "differently?"
+)
+
+
+def _is_far(units: UnitStats) -> bool:
+    """Whether the samples are ten times as far from their units as from their own mean."""
+    total = total_scatter(units)
+    return bool(0 < 100 * total < units.squares.sum() < np.inf)
 
 
 @map_index(
@@ -95,13 +109,13 @@ def total_scatter(units: UnitStats) -> float:
     """
     center = units.codes.mean(axis=0)
     codes = units.codes - center
-    mean = (units.hits @ codes + units.residuals.sum(axis=0)) / units.n_samples
+    mean = (units.mass @ codes + units.residuals.sum(axis=0)) / units.total
     offsets = codes - mean
-    moved = np.einsum("kd,kd->k", offsets, 2 * units.residuals + units.hits[:, None] * offsets)
+    moved = np.einsum("kd,kd->k", offsets, 2 * units.residuals + units.mass[:, None] * offsets)
     total = float((units.squares + moved).sum())
     # what is left of equal samples is rounding of the codes' distance to them: each sum has
     # added the features of a sample, or the samples of a tile, one after the other
-    size = float((units.squares + units.hits * np.einsum("kd,kd->k", offsets, offsets)).sum())
+    size = float((units.squares + units.mass * np.einsum("kd,kd->k", offsets, offsets)).sum())
     rounding = (TILE_ROWS + units.n_features) * np.finfo(float).eps * size
     return 0.0 if total <= rounding < np.inf else total
 
@@ -166,6 +180,6 @@ def unit_quantization_error(
 
 
 def per_hit(sums: Float, units: UnitStats) -> Float:
-    """Sums of units as means over their samples; nan for dead units."""
+    """Sums of units as means over their samples, weighted if they are; nan for dead units."""
     out = np.full(sums.shape, np.nan)
-    return np.asarray(np.divide(sums, units.hits, out=out, where=units.hits > 0))
+    return np.asarray(np.divide(sums, units.mass, out=out, where=units.mass > 0))

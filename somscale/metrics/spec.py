@@ -15,6 +15,7 @@ __all__ = [
     "Cost",
     "Direction",
     "MetricSpec",
+    "Subject",
     "all_specs",
     "find_spec",
     "range_text",
@@ -23,7 +24,7 @@ __all__ = [
 
 Direction: TypeAlias = Literal["higher", "lower", "zero", "none"]
 Cost: TypeAlias = Literal["linear", "pairs", "ranks"]
-Subject: TypeAlias = Literal["map", "partition"]
+Subject: TypeAlias = Literal["map", "partition", "units"]
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,9 @@ class MetricSpec:
         Field of the units reduction that holds the value of every sample.
     family : str
         A group that can be asked for by name.
-    subject : {"map", "partition"}
-        "map": (samples, som); "partition": (labels, clusters).
+    subject : {"map", "partition", "units"}
+        "map": (samples, som); "partition": (labels, clusters); "units": (labels, units,
+        grid).
     cost : {"linear", "pairs", "ranks"}
         Work in the number of samples.
     source : str
@@ -70,6 +72,9 @@ class MetricSpec:
         Refuses bad parameters before anything is read.
     undefined : str
         Where the value is nan; empty if nowhere.
+    values_on : callable or None
+        From a map's grid and all parameters, the values of `parameter` where none are
+        given; refuses parameters that the grid does not allow, before anything is read.
     variants : mapping of (str, value) to mapping
         Facts that differ where a parameter has a value.
     """
@@ -94,6 +99,7 @@ class MetricSpec:
     dtype: str
     check: Callable[[Mapping[str, Any]], None] | None
     undefined: str
+    values_on: Callable[[Any, Mapping[str, Any]], Any] | None
     variants: Mapping[tuple[str, Any], Mapping[str, Any]]
 
     @property

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from somscale._types import Float
-from somscale.errors import InputError
+from somscale.metrics.checks import check_neighborhood
 from somscale.metrics.public import map_index
 from somscale.metrics.quantization import per_hit
 from somscale.metrics.values import Value, undefined
@@ -18,13 +17,6 @@ from somscale.topology import Grid
 __all__ = ["topographic_error", "unit_topographic_error"]
 
 _KIVILUOTO = "Kiviluoto 1996, doi:10.1109/ICNN.1996.548907"
-_NEIGHBORHOODS = ("edge", "vertex")
-
-
-def _check_neighborhood(parameters: Mapping[str, Any]) -> None:
-    chosen = parameters["neighborhood"]
-    if chosen is not None and chosen not in _NEIGHBORHOODS:
-        raise InputError(f"neighborhood is one of {_NEIGHBORHOODS}, not {chosen!r}")
 
 
 @map_index(
@@ -34,7 +26,7 @@ def _check_neighborhood(parameters: Mapping[str, Any]) -> None:
     direction="lower",
     upper=1,
     source=_KIVILUOTO,
-    check=_check_neighborhood,
+    check=check_neighborhood,
     undefined="a map of one unit",
 )
 def topographic_error(
@@ -57,7 +49,7 @@ def topographic_error(
     """
     if units.n_units < 2:
         return undefined("a map of one unit has no second-best unit")
-    return float(_errors(units, grid, neighborhood).sum() / units.n_samples)
+    return float(_errors(units, grid, neighborhood).sum() / units.total)
 
 
 @map_index(
@@ -68,7 +60,7 @@ def topographic_error(
     upper=1,
     dims=("unit",),
     source=_KIVILUOTO,
-    check=_check_neighborhood,
+    check=check_neighborhood,
     undefined="units without samples, and a map of one unit",
 )
 def unit_topographic_error(
@@ -94,5 +86,5 @@ def _errors(units: UnitStats, grid: Grid, neighborhood: Literal["edge", "vertex"
     """Samples of each unit whose second-best unit is not adjacent, (K,)."""
     apart = ~grid.adjacent(units.first, units.second, neighborhood)
     errors = np.zeros(units.n_units)
-    np.add.at(errors, units.first[apart], units.counts[apart])
+    np.add.at(errors, units.first[apart], units.pair_mass[apart])
     return errors

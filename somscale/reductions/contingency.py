@@ -6,17 +6,18 @@ exact integers.  Rows are classes and columns are clusters throughout.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+import functools
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from somscale._types import AnyArray, Int
-from somscale.errors import InputError
 from somscale.kernels.counts import count_dense, count_keyed, merge_keyed, sort_keyed
 from somscale.kernels.scratch import Scratch
 from somscale.reductions.base import Field, Partial, Rows, Workspace
+from somscale.reductions.tables import cells_of
 
 __all__ = ["DENSE_CELLS", "LARGE_DENSE_CELLS", "Contingency", "ContingencyReduction"]
 
@@ -27,7 +28,6 @@ LARGE_DENSE_CELLS = 1 << 22
 """The same for a pass that reads nothing but labels, whose tiles are long."""
 _BLOCK_ROWS = 1 << 16
 """Rows counted at a time: their keys stay in the processor's cache."""
-_TOO_MANY = 1 << 63
 
 _State: TypeAlias = tuple[Rows, Partial]
 
@@ -56,13 +56,15 @@ class Contingency:
     shape: tuple[int, int]
     n_samples: int
     excluded: int = 0
+    derived: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+    """Costly sums that several formulas share, kept by whoever computed them first."""
 
-    @property
+    @functools.cached_property
     def row_sums(self) -> Int:
         """Samples in every row, (rows,) int64."""
         return _sums(self.rows, self.counts, self.shape[0])
 
-    @property
+    @functools.cached_property
     def column_sums(self) -> Int:
         """Samples in every column, (columns,) int64."""
         return _sums(self.columns, self.counts, self.shape[1])
@@ -74,35 +76,22 @@ class Contingency:
         return table
 
     @classmethod
-    def from_table(cls, table: ArrayLike) -> Contingency:
+    def from_table(cls, table: Any) -> Contingency:
         """Take a table that was counted elsewhere.
 
         Parameters
         ----------
-        table : (rows, columns) array_like
+        table : (rows, columns) array_like, DataArray, sparse array or matrix, DataFrame
             Samples of every class (row) in every cluster (column): non-negative
             integers, or floats that are integers.
 
         Raises
         ------
         InputError
-            The table is not two-dimensional, is empty, or holds a value that is no
-            count; the entry is named.
+            The table is not two-dimensional, is empty, has margins, or holds a value
+            that is no count; the entry is named.
         """
-        array = np.asarray(table)
-        if array.ndim != 2 or array.size == 0:
-            raise InputError(
-                f"a contingency table has two dimensions (class, cluster) and at least one "
-                f"entry; this one has the shape {array.shape}"
-            )
-        _check_entries(array)
-        rows, columns = np.nonzero(array)
-        counts = array[rows, columns].astype(np.int64)
-        total = sum(counts.tolist())
-        if total >= _TOO_MANY:
-            raise InputError(f"the table counts {total} samples, which is more than 64 bits hold")
-        shape = (array.shape[0], array.shape[1])
-        return cls(rows.astype(np.int64), columns.astype(np.int64), counts, shape, total)
+        return cls(*cells_of(table))
 
 
 def _sums(groups: Int, counts: Int, n_groups: int) -> Int:
@@ -110,20 +99,6 @@ def _sums(groups: Int, counts: Int, n_groups: int) -> Int:
     sums = np.zeros(n_groups, np.int64)
     np.add.at(sums, groups, counts)
     return sums
-
-
-def _check_entries(array: AnyArray) -> None:
-    """Refuse entries that are no counts, the first one named."""
-    if array.dtype.kind not in "iuf":
-        raise InputError(f"a contingency table holds counts, not values of type {array.dtype}")
-    with np.errstate(invalid="ignore", over="ignore"):
-        wrong = ~((array >= 0) & (array < _TOO_MANY) & (array % 1 == 0))
-    if wrong.any():
-        row, column = np.argwhere(wrong)[0]
-        raise InputError(
-            f"the contingency table holds {array[row, column]} at row {row}, column {column}; "
-            "its entries are counts, integers from 0 up"
-        )
 
 
 class ContingencyReduction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from somscale.topology.grid import Grid
 from somscale.topology.lattice import Delta, Neighborhood, Offset, Periodic, Topology
 from somscale.topology.neighborhood import KERNELS, NeighborhoodKernel, neighborhood_kernel
+from somscale.topology.paths import group_units, path_lengths
 
 __all__ = [
     "KERNELS",
@@ -15,5 +16,7 @@ __all__ = [
     "Offset",
     "Periodic",
     "Topology",
+    "group_units",
     "neighborhood_kernel",
+    "path_lengths",
 ]

@@ -1,4 +1,4 @@
-"""Indices of how two partitions agree: labels against clusters, from their table of counts.
+"""Indices of how two partitions agree on pairs of samples, from their table of counts.
 
 With n_jk samples of class j in cluster k, the unordered pairs of samples fall into
 
@@ -22,15 +22,16 @@ from somscale.metrics.values import Value, undefined
 from somscale.reductions.contingency import Contingency
 
 __all__ = [
+    "NO_PAIRS",
     "adjusted_rand_score",
     "fowlkes_mallows_score",
     "pair_counts",
     "pair_jaccard_score",
-    "purity",
+    "pairs_of",
     "rand_score",
 ]
 
-_NO_PAIRS = "fewer than two samples take part, so there are no pairs"
+NO_PAIRS = "fewer than two samples take part, so there are no pairs"
 _SQUARE_FITS = 1 << 31
 _INT64 = 1 << 63
 
@@ -59,7 +60,7 @@ def pair_counts(table: Contingency) -> Value:
     The counts are exact: int64, or from 4.3e9 samples, where one may exceed 2^63 − 1,
     Python integers.
     """
-    pairs = _pairs(table)
+    pairs = pairs_of(table)
     return np.array(pairs, dtype=np.int64 if max(pairs) < _INT64 else object)
 
 
@@ -78,9 +79,9 @@ def rand_score(table: Contingency) -> Value:
     in both.  Symmetric; 1 for equal partitions, 0 for one cluster against singletons.
     Undefined for fewer than two samples.
     """
-    a, b, c, d = _pairs(table)
+    a, b, c, d = pairs_of(table)
     if a + b + c + d == 0:
-        return undefined(_NO_PAIRS)
+        return undefined(NO_PAIRS)
     return (a + d) / (a + b + c + d)
 
 
@@ -102,9 +103,9 @@ def adjusted_rand_score(table: Contingency) -> Value:
     equal partitions, about 0 for independent ones, negative below.  Undefined for fewer
     than two samples.
     """
-    a, b, c, d = _pairs(table)
+    a, b, c, d = pairs_of(table)
     if a + b + c + d == 0:
-        return undefined(_NO_PAIRS)
+        return undefined(NO_PAIRS)
     if b == c == 0:
         return 1.0
     # integers up to here; rounded as scikit-learn does it, to the same last digit
@@ -126,9 +127,9 @@ def pair_jaccard_score(table: Contingency) -> Value:
     ``jaccard_score`` is another thing, of labels one by one.  Symmetric; 1 for equal
     partitions, singletons included.  Undefined for fewer than two samples.
     """
-    a, b, c, d = _pairs(table)
+    a, b, c, d = pairs_of(table)
     if a + b + c + d == 0:
-        return undefined(_NO_PAIRS)
+        return undefined(NO_PAIRS)
     return a / (a + b + c) if b or c else 1.0
 
 
@@ -147,9 +148,9 @@ def fowlkes_mallows_score(table: Contingency) -> Value:
     Undefined for fewer than two samples, and where one partition alone is of
     singletons, so that it keeps no pair together (scikit-learn says 0).
     """
-    a, b, c, d = _pairs(table)
+    a, b, c, d = pairs_of(table)
     if a + b + c + d == 0:
-        return undefined(_NO_PAIRS)
+        return undefined(NO_PAIRS)
     if b == c == 0:
         return 1.0
     if a + b == 0 or a + c == 0:
@@ -158,37 +159,17 @@ def fowlkes_mallows_score(table: Contingency) -> Value:
     return math.sqrt(a * a / ((a + b) * (a + c)))
 
 
-@partition_index(
-    long_name="purity",
-    definition="share of samples that are of their cluster's most frequent class",
-    direction="higher",
-    source="Manning, Raghavan & Schütze 2008, Introduction to Information Retrieval, "
-    "ISBN 978-0-521-86571-5",
-)
-def purity(table: Contingency) -> Value:
-    """Share of samples that are of their cluster's most frequent class.
-
-    Notes
-    -----
-    (1/N) Σ_k max_j n_jk.  Not symmetric, and 1 for singletons: compare it only between
-    clusterings of equally many clusters.  1 − purity is the normalised misclassification
-    (NMCO).  Undefined without samples.
-    """
-    if table.n_samples == 0:
-        return undefined("no sample takes part")
-    largest = np.zeros(table.shape[1], np.int64)
-    np.maximum.at(largest, table.columns, table.counts)
-    return int(largest.sum()) / table.n_samples
-
-
-def _pairs(table: Contingency) -> tuple[int, int, int, int]:
+def pairs_of(table: Contingency) -> tuple[int, int, int, int]:
     """a, b, c and d, exact."""
-    total = table.n_samples
-    both = _pairs_within(table.counts, total)
-    same_cluster = _pairs_within(table.column_sums, total)
-    same_class = _pairs_within(table.row_sums, total)
-    apart = total * (total - 1) // 2 - same_cluster - same_class + both
-    return both, same_cluster - both, same_class - both, apart
+    if "pairs" not in table.derived:
+        total = table.n_samples
+        both = _pairs_within(table.counts, total)
+        same_cluster = _pairs_within(table.column_sums, total)
+        same_class = _pairs_within(table.row_sums, total)
+        apart = total * (total - 1) // 2 - same_cluster - same_class + both
+        table.derived["pairs"] = both, same_cluster - both, same_class - both, apart
+    found: tuple[int, int, int, int] = table.derived["pairs"]
+    return found
 
 
 def _pairs_within(sizes: Int, total: int) -> int:

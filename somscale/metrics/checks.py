@@ -1,0 +1,27 @@
+"""Checks of parameters that several indices have, made before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from somscale.errors import InputError
+
+__all__ = ["check_flag", "check_neighborhood"]
+
+_NEIGHBORHOODS = ("edge", "vertex")
+
+
+def check_neighborhood(parameters: Mapping[str, Any]) -> None:
+    """Refuse neighbours of an unknown kind."""
+    chosen = parameters["neighborhood"]
+    if chosen is not None and chosen not in _NEIGHBORHOODS:
+        raise InputError(f"neighborhood is one of {_NEIGHBORHOODS}, not {chosen!r}")
+
+
+def check_flag(parameters: Mapping[str, Any], name: str) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(parameters[name], bool | np.bool_):
+        raise InputError(f"{name} is True or False, not {parameters[name]!r}")
