@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
 import xarray as xr
@@ -111,7 +112,6 @@ def test_the_users_next_lines_work(days: xr.DataArray, som: xr.Dataset) -> None:
 
 
 def test_patterns_are_plotted_side_by_side(days: xr.DataArray, som: xr.Dataset) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     q = ss.evaluate(days, som, sample_dims="time")
     facets = q["codes"].plot(col="unit", col_wrap=4)

@@ -42,6 +42,7 @@ TASK_OPERATIONS = 2e10
 LEAST_OPERATIONS = 1e9
 MOST_TASKS = 10_000
 _FAN_IN_BYTES = 64 << 20
+_MOST_REREADS = 8
 
 
 @dataclass(frozen=True)
@@ -182,8 +183,8 @@ def _window_sizes(job: LinearJob, run_tiles: int) -> Iterator[int]:
         yield wished
     yield 0
     fewer = min(wished, run_rows)
-    while fewer > 1:
-        # below a chunk it is read again and again, which is better than not at all
+    # below a chunk every read decodes it again: a few times over is better than not at all
+    while fewer > max(1, chunk // _MOST_REREADS):
         fewer = max(1, fewer // chunk // 2 * chunk if fewer >= 2 * chunk else fewer // 2)
         yield fewer
 
