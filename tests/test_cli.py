@@ -271,3 +271,12 @@ def test_fields_without_the_right_words_are_refused(
     result = run("evaluate", fields / "all.zarr", "--map", fields / "ones.zarr", *settings)
     assert result.exit_code == 1
     assert complaint in result.output.replace("\n", " ")
+
+
+def test_another_programs_forms_are_taken(folder: Path) -> None:
+    data, som = folder / "digits.zarr", folder / "small.zarr"
+    wanted = ["-m", "topographic_error", "--convention", "somperf", "--json"]
+    facts = json.loads(succeed("evaluate", data, "--map", som, *wanted))
+    opened = open_dataset(som).load()
+    expected = ss.evaluate(data, opened, metrics="topographic_error", convention="somperf")
+    assert facts["variables"]["value"]["values"] == expected["value"].values.tolist()

@@ -89,6 +89,11 @@ _SHARED = [
         "--neighborhood", type=click.Choice(["edge", "vertex"]), help="Of the topographic error."
     ),
     click.option(
+        "--convention",
+        type=click.Choice(["somperf"]),
+        help="Take the forms of the indices that another program computes.",
+    ),
+    click.option(
         "--scheduler",
         metavar="ADDRESS|FILE|NAME",
         help="A Dask scheduler's address or file, or serial, threads or processes.",

@@ -19,7 +19,7 @@ from somscale.store import open_dataset
 
 __all__ = ["Question", "paths", "read_question"]
 
-_PARAMETERS = ("kernel", "neighborhood")
+_PARAMETERS = ("kernel", "neighborhood", "convention")
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,19 @@ _EXCLUDED = "samples left out"
 
 
 def units_reduction(
-    codes: Float, samples: Samples, *, name: str = "units", samplewise: bool = False
+    codes: Float,
+    samples: Samples,
+    *,
+    name: str = "units",
+    samplewise: bool = False,
+    silhouettes: bool = False,
 ) -> UnitsReduction:
     """The units reduction of some codes over samples, with their weights, mask and gaps."""
     return UnitsReduction(
         codes,
         name=name,
         samplewise=samplewise,
+        silhouettes=silhouettes,
         names=samples.entry_names,
         feature_weights=samples.feature_weights,
         sample_weights=None if samples.sample_weights is None else _WEIGHTS,

@@ -13,7 +13,7 @@ import numpy as np
 
 from somscale.kernels.compiling import compiled
 
-__all__ = ["add_residuals", "add_to_units", "centre_rows"]
+__all__ = ["add_residuals", "add_squares", "add_to_units", "centre_rows"]
 
 
 @compiled
@@ -49,6 +49,27 @@ def add_residuals(
             if sample_weights is not None:
                 residual *= sample_weights[i]
             residuals[unit, f] += residual
+            total += square
+        squares[i] = total
+
+
+@compiled
+def add_squares(
+    values: Any, codes: Any, units: Any, squares: Any, feature_weights: Any, gaps: Any
+) -> None:
+    """Add the square of x − m of some features to each sample's sum, as `add_residuals` does."""
+    for i in range(values.shape[0]):
+        unit = units[i]
+        if unit < 0:
+            continue
+        total = squares[i]
+        for f in range(values.shape[1]):
+            residual = np.float64(values[i, f]) - codes[unit, f]
+            if gaps is not None and np.isnan(residual):
+                continue
+            square = residual * residual
+            if feature_weights is not None:
+                square *= feature_weights[f]
             total += square
         squares[i] = total
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from somscale._types import AnyArray, Float, Int, as_floats
 
-__all__ = ["add_residuals", "add_units"]
+__all__ = ["add_residuals", "add_squares", "add_units"]
 
 
 def add_residuals(
@@ -56,6 +56,25 @@ def add_residuals(
         sample_weights,
         gaps or None,  # what is None is left out of the compiled loop
     )
+
+
+def add_squares(
+    values: AnyArray,
+    codes: Float,
+    units: Int,
+    squares: Float,
+    *,
+    feature_weights: Float | None = None,
+    gaps: bool = False,
+) -> None:
+    """Add some features' (x − m_u)² to the samples' sums, in place and in feature order.
+
+    `units` (n,) says which code each sample is compared with, −1 with none; the rest is
+    as in :func:`add_residuals`.
+    """
+    from somscale.kernels import loops
+
+    loops.add_squares(as_floats(values), codes, units, squares, feature_weights, gaps or None)
 
 
 def add_units(

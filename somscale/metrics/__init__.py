@@ -49,6 +49,11 @@ from somscale.metrics.quantization import (
     unit_quantization_error,
 )
 from somscale.metrics.sample_values import bmu, distance, second_bmu
+from somscale.metrics.silhouette import (
+    sample_simplified_silhouette,
+    simplified_silhouette,
+    unit_simplified_silhouette,
+)
 from somscale.metrics.spacing import codebook_davies_bouldin, map_distance_correlation
 from somscale.metrics.structure import hit_entropy, u_matrix
 from somscale.metrics.topographic import topographic_error, unit_topographic_error
@@ -109,8 +114,10 @@ __all__ = [
     "quantization_error",
     "rand_score",
     "rms_per_feature",
+    "sample_simplified_silhouette",
     "samples_dropped",
     "second_bmu",
+    "simplified_silhouette",
     "split_join_distance",
     "topographic_error",
     "topographic_function",
@@ -120,6 +127,7 @@ __all__ = [
     "unit_entropy",
     "unit_label_entropy",
     "unit_quantization_error",
+    "unit_simplified_silhouette",
     "unit_topographic_error",
     "v_measure_score",
     "variation_of_information",

@@ -150,7 +150,13 @@ def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
             if problem.samples is None:
                 raise ValueError("a map is judged on samples")
             reductions.append(
-                units_reduction(candidate.codes, problem.samples, name=seen, samplewise=samplewise)
+                units_reduction(
+                    candidate.codes,
+                    problem.samples,
+                    name=seen,
+                    samplewise=samplewise,
+                    silhouettes="silhouettes" in needs,
+                )
             )
         if "table" in needs and problem.labels is not None:
             # a pass over labels alone has long tiles, which a large dense table suits
@@ -181,6 +187,7 @@ def _bundle(problem: Problem, candidate: str, found: Mapping[str, Any]) -> dict[
     return {
         "table": found.get(f"table:{candidate}"),
         "units": found.get(f"units:{candidate}"),
+        "silhouettes": found.get(f"units:{candidate}"),
         "grid": grid_of(problem.candidates[candidate]),
         "left_out": 0 if samples is None else samples.features.size - samples.shape[1],
     }

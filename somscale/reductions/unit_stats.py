@@ -36,6 +36,9 @@ class UnitStats:
         Best and second-best unit of every sample; second is −1 on a one-unit map.
     distance : (N,) float64 or None
         Distance of every sample to its best-matching unit.
+    silhouettes, silhouette : (K,) and (N,) float64 or None
+        (d₂ − d₁) / d₂ with the distances d₁, d₂ to a sample's two best units: summed by
+        unit, and of every sample.
     weights : (K,) float64 or None
         Summed sample weights of each unit, where samples have weights.
     pair_weights : (P,) float64 or None
@@ -68,6 +71,8 @@ class UnitStats:
     bmu: Int | None = None
     second_bmu: Int | None = None
     distance: Float | None = None
+    silhouettes: Float | None = None
+    silhouette: Float | None = None
     weights: Float | None = None
     pair_weights: Float | None = None
     feature_weights: Float | None = None

@@ -22,7 +22,7 @@ from somscale.kernels.best_two import BestTwo, Undecided
 from somscale.kernels.code_filter import FILTER_WIDTH, CodeFilter
 from somscale.kernels.counts import as_keyed, as_keyed_weights, merge_keyed, sort_keyed
 from somscale.kernels.gaps import Gaps
-from somscale.kernels.residuals import add_residuals, add_units
+from somscale.kernels.residuals import add_residuals, add_squares, add_units
 from somscale.reductions.base import TILE_ROWS, Field, Partial, Rows, Workspace
 from somscale.reductions.census import (
     POLICIES,
@@ -35,6 +35,7 @@ from somscale.reductions.census import (
 )
 from somscale.reductions.faults import FAULT_FIELDS, Faults
 from somscale.reductions.names import EntryNames
+from somscale.reductions.unit_inputs import checked_weights, without_mask
 from somscale.reductions.unit_stats import UnitStats
 
 __all__ = ["UnitStats", "UnitsReduction"]
@@ -52,6 +53,7 @@ class _State:
     idle: bool = False
     undecided: Undecided | None = None
     double: bool = False
+    second_squares: Float = field(default_factory=lambda: np.zeros(0))
     squares: Float = field(default_factory=lambda: np.zeros(0))
 
 
@@ -76,6 +78,8 @@ class UnitsReduction:
         Name of a column of weights w ≥ 0, which multiply what a sample adds to any sum.
     excluded : str, optional
         Name of a column that is not 0 where a sample takes no part, whatever it holds.
+    silhouettes : bool
+        Keep how much nearer the samples are to their best unit than to the second.
     missing : {"raise", "drop", "drop_any_sample"}
         What nan means: an error; an error unless a sample lacks all features or all
         samples lack a feature, which are left out; that the sample takes no part.
@@ -101,6 +105,7 @@ class UnitsReduction:
         sample_weights: str | None = None,
         excluded: str | None = None,
         missing: Missing = "raise",
+        silhouettes: bool = False,
     ) -> None:
         if missing not in POLICIES:
             raise InputError(f"missing is one of {', '.join(POLICIES)}, not {missing!r}")
@@ -108,8 +113,9 @@ class UnitsReduction:
         self.names = names or EntryNames()
         self.check = SampleCheck(codes.shape[1], self.names, missing)
         self.samplewise = samplewise
-        self.codes, self.masked = _without_mask(codes, missing, self.names)
-        self.feature_weights = _checked_weights(feature_weights, codes.shape[1])
+        self.silhouettes = silhouettes
+        self.codes, self.masked = without_mask(codes, missing, self.names)
+        self.feature_weights = checked_weights(feature_weights, codes.shape[1])
         self.sample_weights = sample_weights
         self.excluded = excluded
         self.missing: Missing = missing
@@ -142,6 +148,10 @@ class UnitsReduction:
         if self.sample_weights is not None:
             fields["weights"] = Field("sum", "float64", (n_units,))
             fields["pair_weights"] = Field("keyed", "float64")
+        if self.silhouettes:
+            fields["silhouettes"] = Field("sum", "float64", (n_units,))
+            if self.samplewise:
+                fields["silhouette"] = Field("concat", "float64")
         if self.samplewise:
             fields["bmu"] = Field("concat", "int32")
             fields["second_bmu"] = Field("concat", "int32")
@@ -213,6 +223,8 @@ class UnitsReduction:
             weighted = as_keyed_weights(keys, state.weights[paired])
             partial["pair_weights"] = merge_keyed(partial["pair_weights"], weighted)
         self._count(state)
+        if self.silhouettes:
+            self._add_silhouettes(state)
         if self.samplewise:
             where = state.rows.within
             partial["bmu"][where] = best
@@ -241,6 +253,8 @@ class UnitsReduction:
             bmu=total.get("bmu"),
             second_bmu=total.get("second_bmu"),
             distance=total.get("distance"),
+            silhouettes=total.get("silhouettes"),
+            silhouette=total.get("silhouette"),
             weights=total["weights"] if weighted else None,
             pair_weights=sort_keyed(total["pair_weights"])[1] if weighted else None,
             feature_weights=self.feature_weights,
@@ -308,6 +322,7 @@ class UnitsReduction:
         nobody = faulty if left_out is None else faulty | left_out
         search.best[nobody] = search.second[nobody] = -1
         state.squares = np.zeros(len(state.rows))
+        state.second_squares = np.zeros(len(state.rows))
         state.undecided = None
 
     def _add_residuals(self, state: _State, features: slice, values: AnyArray) -> None:
@@ -322,6 +337,28 @@ class UnitsReduction:
             sample_weights=state.weights,
             gaps=self.missing == "drop",
         )
+        if self.silhouettes:
+            add_squares(
+                values,
+                self.codes[:, features],
+                state.search.second,
+                state.second_squares,
+                feature_weights=self._weights_of(features),
+                gaps=self.missing == "drop",
+            )
+
+    def _add_silhouettes(self, state: _State) -> None:
+        """Add (d₂ − d₁) / d₂ of every sample to its unit; 0 where both distances are."""
+        best, second = state.search.best, state.search.second
+        first, other = np.sqrt(state.squares), np.sqrt(state.second_squares)
+        ratio = np.divide(first, other, out=np.ones(len(best)), where=other > 0)
+        values = np.where(second >= 0, 1 - ratio, np.nan)
+        if self.samplewise:
+            state.partial["silhouette"][state.rows.within] = values
+        known = second >= 0
+        if state.weights is not None:
+            values = values * state.weights
+        np.add.at(state.partial["silhouettes"], best[known], values[known])
 
     def _count(self, state: _State) -> None:
         """Count the samples that take part, and what the others lack."""
@@ -336,49 +373,3 @@ class UnitsReduction:
         partial["gaps"] += gaps.by_feature
         partial["missing_samples"] += np.count_nonzero(gaps.by_sample > gaps.tolerated)
         add_gap_sizes(partial, gaps.by_sample)
-
-
-def _without_mask(codes: Float, missing: Missing, names: EntryNames) -> tuple[Float, Bool | None]:
-    """Codes with 0 in masked features, and which these are; no copy where there are none."""
-    values = np.ascontiguousarray(codes, dtype=np.float64)
-    gaps = np.zeros(values.shape[1], np.int64)
-    for code in values:
-        gaps += np.isnan(code)
-    if not gaps.any():
-        return values, None
-    masked = gaps == len(values)
-    if (gaps[~masked] > 0).any():
-        feature = int(np.argmax((gaps > 0) & ~masked))
-        raise InputError(
-            f"the map holds nan at {names.describe_feature(feature)} in {gaps[feature]} of "
-            f"{len(values)} units; a feature is masked in all units or in none"
-        )
-    if masked.all():
-        raise InputError("the map is nan at every feature; give codes that hold values")
-    if missing != "drop":
-        n_masked = int(np.count_nonzero(masked))
-        count = "1 feature" if n_masked == 1 else f"{n_masked} features"
-        raise InputError(
-            f"the map is masked (nan in every unit) at {count}, first at "
-            f"{names.describe_feature(int(np.argmax(masked)))}; give missing='drop'"
-        )
-    return np.where(masked, 0.0, values), masked
-
-
-def _checked_weights(weights: ArrayLike | None, n_features: int) -> Float | None:
-    if weights is None:
-        return None
-    values = np.ascontiguousarray(weights, dtype=np.float64)
-    if values.shape != (n_features,):
-        raise InputError(
-            f"feature_weights has the shape {values.shape}; give one weight for each of "
-            f"{n_features} features"
-        )
-    wrong = ~(np.isfinite(values) & (values >= 0))
-    if wrong.any():
-        feature = int(np.argmax(wrong))
-        raise InputError(
-            f"feature_weights holds {values[feature]} at feature {feature}; weights are finite "
-            "and 0 or more"
-        )
-    return values
