@@ -28,6 +28,7 @@ from zarr.storage import MemoryStore, WrapperStore
 import somscale as ss
 from somscale.engine.linear.cutting import bytes_read
 from somscale.engine.linear.job import Cut, LinearJob
+from somscale.engine.readers.peek import read_some_rows
 from somscale.engine.readers.samples import open_samples
 from somscale.engine.readers.sources import ArraySource, ZarrSource
 from somscale.engine.readers.views import flatten
@@ -503,3 +504,27 @@ def test_open_samples_stacks_nothing() -> None:
     tracemalloc.stop()
     assert opened.shape == (90_000_000, 1)
     assert peak < 20 << 20
+
+
+def test_dask_blocks_that_are_whole_in_time_are_refused_with_two_ways_out() -> None:
+    lazy = da.zeros((300_000, 200_000), chunks=(100_000, 1000), dtype=np.float32)
+    som = ss.codebook(np.zeros((2, 200_000)), ss.Grid.chain(2))
+    with pytest.raises(ss.MemoryBudgetError, match=r"up to 100000 samples.*path is read by feat"):
+        ss.plan(lazy, som)
+    assert ss.plan(lazy.rechunk((2048, -1)), som).tasks == 147
+
+
+def test_a_peek_decodes_chunks_that_are_whole_in_time_once() -> None:
+    values = np.random.default_rng(0).standard_normal((1500, 60, 50)).astype(np.float32)
+    store = CountingStore(MemoryStore())
+    array = zarr.create_array(store, data=values, chunks=(1500, 20, 50))
+    store.fetched.clear()
+    source = flatten(ZarrSource(array), (0, 1, 2), 1)
+    peeked = read_some_rows(
+        replace(open_samples(values.reshape(1500, -1)), source=source),
+        600,
+        np.random.default_rng(1),
+    )
+    assert store.fetched.total() == len(store.fetched) == 3
+    plain = read_some_rows(open_samples(values.reshape(1500, -1)), 600, np.random.default_rng(1))
+    np.testing.assert_array_equal(peeked, plain)

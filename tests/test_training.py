@@ -259,3 +259,24 @@ def test_a_budget_too_small_is_refused() -> None:
         pytest.raises(MemoryBudgetError, match="needs at least"),
     ):
         ss.train(VALUES, GRID)
+
+
+@pytest.mark.parametrize("init", ["plane", "samples"])
+def test_first_codes_are_spread_where_features_and_samples_are_missing(init: Any) -> None:
+    rng = np.random.default_rng(0)
+    samples = rng.standard_normal((600, 5))
+    whole = samples.copy()
+    samples[:, 3] = np.nan
+    samples[::7] = np.nan
+    taken = np.arange(600) % 5 > 0
+    samples[~taken] = np.inf
+    som = ss.train(
+        samples, ss.Grid(3, 3), epochs=1, init=init, missing="drop", mask=(taken, np.arange(5) < 4)
+    )
+    codes = som["codes"].values
+    assert np.isnan(codes[:, 3:]).all()
+    assert som["quantization_error"][0] < 1.5
+    assert np.linalg.matrix_rank(codes[:, :3] - codes[:, :3].mean(axis=0)) >= 2
+    kept = taken & (np.arange(600) % 7 > 0)
+    q = ss.evaluate(whole[kept][:, :3], ss.codebook(codes[:, :3], ss.Grid(3, 3)))
+    assert q["value"].sel(metric="dead_units") < 9

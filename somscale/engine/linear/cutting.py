@@ -140,10 +140,16 @@ def budget_error(
 ) -> MemoryBudgetError:
     """The refusal of a plan; it names the smallest budget that works."""
     least = format_bytes(smallest, up=True)
+    hint = ""
+    if job.blocks is not None and job.blocks.chunk_rows > job.tile_rows:
+        hint = (
+            f"; the blocks of this Dask array hold up to {job.blocks.chunk_rows} samples: a path "
+            f"is read by features, and blocks of {job.tile_rows} samples and all features need less"
+        )
     return MemoryBudgetError(
         f"{what} {job.n_rows} samples × {job.n_features} features needs at least {least} in a "
         f"worker process ({format_bytes(baseline)} of it held already), and the budget is "
-        f"{format_bytes(budget)}; set memory_budget='{least.replace(' ', '')}' or more"
+        f"{format_bytes(budget)}; set memory_budget='{least.replace(' ', '')}' or more{hint}"
     )
 
 

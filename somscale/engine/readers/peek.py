@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from somscale._types import Float
+from somscale._types import AnyArray, Float, Int
+from somscale.engine.readers.blocked import Blocks
 from somscale.engine.readers.samples import Samples
+from somscale.engine.readers.sources import Source
 from somscale.reductions.faults import LARGEST_VALUE
 
 __all__ = ["read_some_rows"]
 
 _BLOCK_ROWS = 256
 _BYTES = 64 << 20
+_SLAB = 1024
 
 
 def read_some_rows(samples: Samples, at_least: int, rng: np.random.Generator) -> Float:
@@ -26,24 +29,63 @@ def read_some_rows(samples: Samples, at_least: int, rng: np.random.Generator) ->
     most = max(1, _BYTES // (8 * _BLOCK_ROWS * n_features))
     wanted = min(n_blocks, max(-(-at_least // _BLOCK_ROWS), min(8, most)))
     chosen = np.sort(rng.choice(n_blocks, size=wanted, replace=False))
-    parts = []
-    for block in chosen:
-        start = int(block) * _BLOCK_ROWS
-        values = _read(samples, start, min(start + _BLOCK_ROWS, n_rows))
-        parts.append(values[(np.abs(values) <= LARGEST_VALUE).all(axis=1)])
-    rows = np.concatenate(parts)
+    starts = chosen * _BLOCK_ROWS
+    stops = np.minimum(starts + _BLOCK_ROWS, n_rows)
+    values = _without_gaps(samples, _read(samples, starts, stops), starts, stops)
+    rows = values[(np.abs(values) <= LARGEST_VALUE).all(axis=1)]
     return rows if len(rows) else np.zeros((1, n_features))
 
 
-def _read(samples: Samples, start: int, stop: int) -> Float:
-    if samples.source is not None:
-        values = samples.source.read(slice(start, stop), slice(0, samples.shape[1]))
-    elif samples.blocks is not None:
-        import dask
+def _without_gaps(samples: Samples, values: Float, starts: Int, stops: Int) -> Float:
+    """Rows that take part, 0 where all of them lack a feature and that is allowed."""
+    if samples.excluded is not None:
+        ends = zip(starts.tolist(), stops.tolist(), strict=True)
+        left_out = np.concatenate([samples.excluded.read(*both) for both in ends])
+        values = values[~left_out]
+    if samples.missing == "raise":
+        return values
+    missing = np.isnan(values)
+    some = ~missing.all(axis=1)
+    values, missing = values[some], missing[some]
+    return np.where(missing.all(axis=0), 0.0, values)
 
-        inputs, arrival = samples.blocks.inputs(start, stop)
-        source = arrival.source(dask.compute(*inputs))
-        values = source.read(slice(start, stop), slice(0, samples.shape[1]))
+
+def _read(samples: Samples, starts: Int, stops: Int) -> Float:
+    """Some ranges of rows, one below the other."""
+    if samples.source is not None:
+        read = _from_source(samples.source, starts, stops)
+    elif samples.blocks is not None:
+        read = np.concatenate(
+            [_from_blocks(samples.blocks, *ends) for ends in zip(starts, stops, strict=True)]
+        )
     else:
         raise ValueError("these samples have neither a source nor blocks")
-    return np.asarray(values, dtype=np.float64)
+    return np.asarray(read, dtype=np.float64)
+
+
+def _from_blocks(blocks: Blocks, start: int, stop: int) -> AnyArray:
+    import dask
+
+    inputs, arrival = blocks.inputs(start, stop)
+    source = arrival.source(dask.compute(*inputs))
+    return source.read(slice(start, stop), slice(0, blocks.shape[1]))
+
+
+def _from_source(source: Source, starts: Int, stops: Int) -> AnyArray:
+    """Rows of the same chunks are read together, a slab of features at a time.
+
+    Chunks that are whole in time would be decoded for every range anew.
+    """
+    n_features, (chunk, width) = source.shape[1], source.chunks[:2]
+    slab = max(width, _SLAB // max(1, width) * width)
+    groups = np.split(np.arange(len(starts)), np.flatnonzero(np.diff(starts // chunk)) + 1)
+    parts = []
+    for group in groups:
+        first, last = int(starts[group[0]]), int(stops[group[-1]])
+        wanted = np.concatenate([np.arange(starts[n], stops[n]) for n in group]) - first
+        slabs = [
+            source.read(slice(first, last), slice(left, min(left + slab, n_features)))[wanted]
+            for left in range(0, n_features, slab)
+        ]
+        parts.append(slabs[0] if len(slabs) == 1 else np.concatenate(slabs, axis=1))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
