@@ -98,11 +98,12 @@ class Samples:
         whole[..., self.kept] = values
         return whole
 
-    def select(self, kept: Int) -> Samples:
-        """The same samples without some of the features that take part."""
-        source = None if self.source is None else SelectedFeatures(self.source, kept)
+    def select(self, chosen: Int) -> Samples:
+        """The same samples with some alone of the features that take part."""
+        source = None if self.source is None else SelectedFeatures(self.source, chosen)
+        kept = chosen if self.kept is None else self.kept[chosen]
         blocks = None if self.blocks is None else self.blocks.select(kept)
-        weights = None if self.feature_weights is None else self.feature_weights[kept]
+        weights = None if self.feature_weights is None else self.feature_weights[chosen]
         return replace(self, source=source, blocks=blocks, kept=kept, feature_weights=weights)
 
 
