@@ -79,7 +79,7 @@ def test_labels_are_put_in_the_samples_order(field: xr.DataArray) -> None:
     units = ss.project(days, som)["bmu"]
     expected = ss.evaluate(days, som, labels=labels, metrics="partition")["value"]
     backwards = ss.evaluate(days, som, labels=labels[::-1], metrics="partition")["value"]
-    as_clusters = ss.evaluate(days, units[::-1], labels=labels)["value"]
+    as_clusters = ss.evaluate(days, units[::-1], labels=labels, metrics="partition")["value"]
     assert np.array_equal(backwards, expected)
     assert np.array_equal(as_clusters, expected)
     assert ss.metrics.purity(labels, units[::-1]) == expected.sel(metric="purity")

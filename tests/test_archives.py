@@ -497,3 +497,32 @@ def test_a_mask_other_than_the_maps_is_refused(days: xr.DataArray) -> None:
         ss.evaluate(days, som, sample_dims="time", mask=wider)
     q = ss.evaluate(days, som, sample_dims="time", mask=sea)
     assert value(q, "features_dropped") == 3
+
+
+def test_stacked_and_unstacked_features_meet_by_their_labels(
+    days: xr.DataArray, som: xr.Dataset
+) -> None:
+    expected = value(ss.evaluate(days, som, sample_dims="time"), "quantization_error")
+    for order in (("lat", "lon"), ("lon", "lat")):
+        stacked = days.stack(cell=order)
+        assert value(ss.evaluate(stacked, som), "quantization_error") == pytest.approx(
+            expected, rel=1e-12
+        )
+        flat_map = ss.codebook(som["codes"].stack(cell=order), ss.Grid(2, 3))
+        found = ss.evaluate(days, flat_map, sample_dims="time")
+        assert value(found, "quantization_error") == expected
+    with pytest.raises(InputError, match=r"dims \('lat', 'lon'\) and the samples' \('cell',\)"):
+        ss.evaluate(stacked.drop_vars(["cell", "lat", "lon"]), som)
+
+
+def test_flags_are_those_of_the_largest_candidate(days: xr.DataArray, som: xr.Dataset) -> None:
+    both = {"small": som, "large": trained(days, ss.Grid(3, 3))}
+    q = ss.evaluate(days, both, sample_dims="time", metrics=["bmu", "codes"])
+    assert q["bmu"].attrs["flag_values"].tolist() == list(range(-1, 9))
+    assert q["codes"].dims == ("candidate", "unit", "lat", "lon")
+
+
+def test_labels_on_other_dims_are_refused(days: xr.DataArray, som: xr.Dataset) -> None:
+    labels = days[0].drop_vars("time") > 280
+    with pytest.raises(InputError, match=r"labels have dims \('lat', 'lon'\), and the samples'"):
+        ss.evaluate(days, som, sample_dims="time", labels=labels)

@@ -73,15 +73,16 @@ def _flat(som: TrainedMap, samples: Samples) -> np.ndarray:
     ours, theirs = som.features, samples.features
     if ours.size != theirs.size:
         raise _other_size(som, samples, theirs.text)
-    if len(ours.dims) > 1:
+    dim = theirs.dims[0] if len(theirs.dims) == 1 else "feature"
+    own = {n: xr.Variable(dim, values) for n, values in flat_labels(ours).items()}
+    known = {n: xr.Variable(dim, values) for n, values in flat_labels(theirs).items()}
+    if len(ours.dims) == 1 and ours.dims[0] in own:
+        own[dim] = own.pop(ours.dims[0])
+    if len(ours.dims) > 1 and not set(own) & set(known):
         raise InputError(
             f"the map's features have dims {ours.dims} and the samples' {theirs.dims}; rename "
             "them alike, or say with sample_dims= which dims of the samples are no features"
         )
-    dim = theirs.dims[0] if len(theirs.dims) == 1 else "feature"
-    rename = {ours.dims[0]: dim}
-    own = {rename.get(n, n): xr.Variable(dim, c.values) for n, c in ours.coords.items()}
-    known = {n: xr.Variable(dim, values) for n, values in flat_labels(theirs).items()}
     order = order_to_match(own, known, dim, _WORDS)
     return som.codes if order is None else som.codes[:, order]
 
@@ -104,7 +105,9 @@ def _other_size(som: TrainedMap, samples: Samples, dim: str) -> InputError:
     n_features = samples.features.size
     hint = ""
     if som.codes.shape[1] == samples.rows.size:
-        hint = "; the samples look transposed: pass samples.T"
+        named = samples.rows.dims != ("sample",)
+        hint = "check sample_dims=" if named else "pass samples.T"
+        hint = f"; the samples look transposed: {hint}"
     elif len(som.codes) == n_features:
         hint = "; the weights look transposed: they are (unit, feature)"
     return InputError(

@@ -9,6 +9,7 @@ import xarray as xr
 
 from somscale.engine.readers.alignment import align, coords_along, order_to_match
 from somscale.engine.readers.axes import Axes
+from somscale.errors import InputError
 
 __all__ = ["in_order"]
 
@@ -51,8 +52,14 @@ def _labelled(values: xr.DataArray, like: Axes, words: str) -> Any:
             return values  # refused by its length
         order = order_to_match(coords_along(values, dim), theirs, dim, words)
         return values if order is None else values[order]
+    what = words.split(" and ")[0]
     if set(map(str, values.dims)) <= set(like.dims):
-        return like.spread(align(values, like.coords, words), words.split(" and ")[0]).ravel()
+        return like.spread(align(values, like.coords, words), what).ravel()
+    if values.ndim > 1:
+        raise InputError(
+            f"{what} have dims {values.dims}, and the samples' are {like.dims}: one value for "
+            "each sample is needed"
+        )
     return values
 
 
