@@ -11,6 +11,7 @@ import xarray as xr
 
 from somscale._version import __version__
 from somscale.codebook import TrainedMap
+from somscale.codebook.project import flag_attributes
 from somscale.engine.arrays import stack_arrays
 from somscale.engine.readers.columns import Column
 from somscale.metrics.compute import Answer, Problem, Request
@@ -118,6 +119,9 @@ def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Datas
     if sizes:
         facts = {"long_name": "units of the map", "units": "1"}
         joined["n_units"] = ("candidate", np.array(sizes), facts)
+        for name in ("bmu", "second_bmu"):
+            if name in joined:
+                joined[name].attrs.update(flag_attributes(max(sizes)))
         if len({_shape(c) for c in problem.candidates.values()}) > 1:
             joined = joined.drop_vars(["row", "col"], errors="ignore")
     return joined
