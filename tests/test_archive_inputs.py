@@ -134,7 +134,7 @@ def test_files_continue_each_other(suffix: str, tmp_path: Path) -> None:
     for samples in (str(tmp_path / f"*.{suffix}"), paths, [str(p) for p in paths]):
         q = ss.evaluate(samples, som, sample_dims="time")
         xr.testing.assert_equal(q, expected)
-        assert q["quantization_error" if "quantization_error" in q else "bmu"].dtype == np.int32
+        assert q["bmu"].dtype == np.int32
 
 
 def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
@@ -485,7 +485,7 @@ def test_a_memory_map_of_4_gibibytes_runs_in_one(tmp_path: Path) -> None:
     path = tmp_path / "x.bin"
     with path.open("wb") as file:
         file.truncate(2_000_000 * 537 * 4)  # a hole: it takes no space
-    assert path.stat().st_size > 4 << 30 or path.stat().st_size >= 4_296_000_000
+    assert path.stat().st_size > 4 << 30
     run_limited(MEMMAP.format(path=path))
 
 

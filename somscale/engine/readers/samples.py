@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import xarray as xr
@@ -159,7 +159,7 @@ def open_samples(
         opened.blocks,
         opened.units,
         opened.left_out,
-        missing=missing,  # type: ignore[arg-type]
+        missing=cast(MissingValues, missing),
         feature_weights=conditions.feature_weights(feature_weights, features),
         sample_weights=conditions.sample_weights(sample_weights, rows),
         excluded=None if taken is None else SampleValues(~taken),
