@@ -51,11 +51,13 @@ def evaluate(
     projection : Dataset, path, MiniSom, array_like (sample,), or a dict of candidates
         A map (a path leads to its ``.zarr`` or ``.nc``), or a clustering (one label a
         sample).  A dict of candidates of one
-        kind adds the dim ``candidate``; the samples are read once for all.
+        kind adds the dim ``candidate``; the samples are read once for all maps, and twice
+        for all clusterings: for their centroids, and about these.
     labels : array_like, (sample,), optional
         Classes of the samples; they add the external indices (labels against
-        clusters, or against a map's units).  Labels and clusterings that are
-        DataArrays are put in the samples' order by the coordinates they share.
+        clusters, or against a map's units) to those of samples and clusters or map.
+        Labels and clusterings that are DataArrays are put in the samples' order by the
+        coordinates they share.
     metrics : "all", name, sequence or mapping
         Indices or families by name; a mapping gives variants, label to name or
         to (name, parameters).
@@ -90,7 +92,8 @@ def evaluate(
         multiply the *data* are their roots: "coslat" equals data × √cos φ.  They are not
         normalised; their sum is in the attributes.
     sample_weights : array, DataArray or "coslat", optional
-        Weights w ≥ 0 of the samples in every mean and sum over samples of a map's indices.
+        Weights w ≥ 0 of the samples in every mean and sum over samples of the indices of a
+        map, or of samples and clusters.
     **parameters
         Parameters of indices, for each index that has one of this name, for
         example ``temperature=[1, 2]``, ``kernel="window"``,
@@ -102,7 +105,8 @@ def evaluate(
         ``value(metric)``: every index that is one number, with coordinates
         ``direction``, ``lower``, ``upper``, ``metric_units``, ``long_name`` and
         ``source``, and ``note(metric)``: why a value is nan.  Every other index is a
-        variable of its name, on dims ``unit``, ``temperature``, … and the samples' own.
+        variable of its name, on dims ``unit``, ``cluster``, ``temperature``, … and the
+        samples' own.
         Lazy when the samples are a Dask collection, else computed.
 
     Raises

@@ -58,6 +58,9 @@ def test_demo_ends_with_a_result_that_xarray_opens(tmp_path: Path) -> None:
     error = q["value"].sel(metric="topographic_error").item()
     assert 0 < error < 0.2, "a trained map keeps most neighbours together"
     assert f"{error:.6g}" in printed
+    judged = open_dataset(tmp_path / "demo" / "clusters.zarr").load()
+    assert judged["value"].sel(metric="clustering_accuracy") > 0.6
+    assert judged["value"].sel(metric="calinski_harabasz_score") > 100
 
 
 def test_evaluate_writes_what_the_function_gives(folder: Path, tmp_path: Path) -> None:

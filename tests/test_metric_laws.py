@@ -109,6 +109,19 @@ LAWS = {
     "unit_entropy": Law(ideal=0),
     "unit_label_entropy": Law(ideal=0),
     "label_distribution": Law(),
+    "within_scatter": Law(scale=2, twice=2, ideal=0),
+    "between_scatter": Law(scale=2, twice=2),
+    "r_squared": Law(ideal=1),
+    "calinski_harabasz_score": Law(twice=None, ideal=float("inf")),
+    "xie_beni_index": Law(ideal=0),
+    "davies_bouldin_index": Law(ideal=0),
+    "davies_bouldin_score": Law(ideal=0),
+    "cluster_sizes": Law(twice=2),
+    "cluster_within_scatter": Law(scale=2, twice=2, ideal=0),
+    "cluster_radius": Law(scale=1, ideal=0),
+    "cluster_dispersion": Law(scale=1, ideal=0),
+    "centroids": Law(scale=1),
+    "centroid_distances": Law(scale=1),
 }
 CHOICES: dict[str, list[Any]] = {
     "beta": [1.0, 0.5, 2.0],
@@ -120,9 +133,11 @@ CHOICES: dict[str, list[Any]] = {
     "squared": [False, True],
     "normalize": [False, True],
     "delta": [[-1.0, 0, 0.5, 1, 2, 3], None],
+    "dispersion": ["centroid", "rms"],
 }
 DATA = {
     "map": ["samples", "som"],
+    "clusters": ["samples", "clusters"],
     "partition": ["labels", "clusters"],
     "units": ["labels", "units", "grid"],
 }
@@ -213,6 +228,25 @@ def map_problems() -> dict[str, Problem]:
     }
 
 
+def cluster_problems() -> dict[str, Problem]:
+    rng = np.random.default_rng(0)
+    plain, clusters = rng.standard_normal((60, 3)), rng.integers(0, 4, 60)
+    return {
+        "random": (plain, clusters),
+        "apart": (plain + 9 * clusters[:, None], clusters),
+        "ties": (rng.integers(0, 3, (60, 2)), clusters),
+        "one cluster": (plain, np.zeros(60, int)),
+        "singletons": (plain, np.arange(60)),
+        "one sample": (plain[:1], ["a"]),
+        "points": (np.repeat(plain[:4], 15, axis=0), np.repeat(np.arange(4), 15)),
+        "constant": (np.full((60, 3), 0.1), clusters),
+        "one point twice": (np.full((60, 3), 0.1) * (clusters > 1)[:, None], clusters),
+        "concentric": (np.array([[-1.0], [1], [-2], [2], [9]]), [0, 0, 1, 1, 2]),
+        "gaps and texts": (plain, np.array(["x", "y", "zz"])[clusters % 3]),
+        "offset": (plain + 1e8, clusters),
+    }
+
+
 def partition_problems() -> dict[str, Problem]:
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 4, 60)
@@ -250,10 +284,11 @@ def units_problems() -> dict[str, Problem]:
 
 PROBLEMS = {
     "map": map_problems(),
+    "clusters": cluster_problems(),
     "partition": partition_problems(),
     "units": units_problems(),
 }
-USUAL = {"map": "gaussian", "partition": "random", "units": "random"}
+USUAL = {"map": "gaussian", "clusters": "random", "partition": "random", "units": "random"}
 
 
 def refused(problem: Problem, parameters: dict[str, Any]) -> bool:
@@ -296,12 +331,15 @@ def test_its_values_lie_in_its_range_or_are_undefined_for_a_reason(spec: MetricS
 
 @each_spec
 def test_it_scales_with_the_samples_as_its_units_say(spec: MetricSpec) -> None:
-    if spec.subject != "map":
+    if spec.subject not in ("map", "clusters"):
         return
-    samples, som = PROBLEMS["map"]["gaussian"]
-    larger = samples * 8, som.assign(codes=som["codes"] * 8)
+    samples, projection = PROBLEMS[spec.subject][USUAL[spec.subject]]
+    larger = samples * 8, projection
+    if spec.subject == "map":
+        larger = samples * 8, projection.assign(codes=projection["codes"] * 8)
     for parameters in variants(spec):
-        before, after = value(spec, (samples, som), **parameters), value(spec, larger, **parameters)
+        before = value(spec, (samples, projection), **parameters)
+        after = value(spec, larger, **parameters)
         power = {"data": 1, "data^2": 2}.get(spec.with_parameters(parameters).units, 0)
         np.testing.assert_array_equal(after, before * 8**power)
 
@@ -338,6 +376,7 @@ def test_it_is_best_where_all_is_well(spec: MetricSpec) -> None:
     chain = np.arange(60.0)[:, None]
     well: dict[str, Problem] = {
         "map": (chain, ss.codebook(chain, ss.Grid.chain(60))),
+        "clusters": (chain // 7, labels),
         "partition": (labels, labels),
         "units": (labels, np.arange(60), ss.Grid.chain(60)),
     }

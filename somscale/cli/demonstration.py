@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from somscale.cli.results import as_text
+from somscale.clustering import cluster_units
 from somscale.datasets import write_digits
 from somscale.errors import InputError
 from somscale.evaluate import evaluate
@@ -38,6 +39,12 @@ def run(folder: Path) -> None:
     result = evaluate(archive, som, labels=labels, temperature=[1.0, 2.0])
     write_dataset(result, result_path)
     click.echo(as_text(result))
+
+    click.echo("\n4. Judging ten clusters of the map's units as clusters of the samples\n")
+    clusters = cluster_units(som, 10)[result["bmu"]]
+    judged = evaluate(archive, clusters, labels=labels)
+    write_dataset(judged, folder / "clusters.zarr")
+    click.echo(as_text(judged))
     click.echo(f"\nThe result is an xarray Dataset in {result_path}. Open it with")
     click.echo(f"    import xarray; q = xarray.open_zarr('{result_path}').load()")
     click.echo("    q['value'].sel(metric='topographic_error'); q['hits']; q['bmu']")

@@ -1,8 +1,29 @@
-"""Indices, each by its own function of ``(samples, som)`` or ``(labels, clusters)``."""
+"""Indices, each by its own function of its data.
+
+The data are ``(samples, som)``, ``(samples, clusters)``, ``(labels, clusters)`` or
+``(labels, units, grid)``.
+"""
 
 from __future__ import annotations
 
 from somscale.metrics.bcubed import bcubed_f_score, bcubed_precision, bcubed_recall
+from somscale.metrics.cluster_fields import (
+    centroid_distances,
+    centroids,
+    cluster_dispersion,
+    cluster_radius,
+    cluster_sizes,
+    cluster_within_scatter,
+)
+from somscale.metrics.cluster_scatter import (
+    between_scatter,
+    calinski_harabasz_score,
+    davies_bouldin_index,
+    davies_bouldin_score,
+    r_squared,
+    within_scatter,
+    xie_beni_index,
+)
 from somscale.metrics.combined import combined_error, unit_combined_error
 from somscale.metrics.distortion import distortion, distortion_parts, unit_distortion
 from somscale.metrics.fields import (
@@ -76,14 +97,24 @@ __all__ = [
     "bcubed_f_score",
     "bcubed_precision",
     "bcubed_recall",
+    "between_scatter",
     "bmu",
+    "calinski_harabasz_score",
+    "centroid_distances",
+    "centroids",
     "class_scatter_index",
+    "cluster_dispersion",
+    "cluster_radius",
+    "cluster_sizes",
+    "cluster_within_scatter",
     "clustering_accuracy",
     "codebook_davies_bouldin",
     "codes",
     "combined_error",
     "completeness_score",
     "composite",
+    "davies_bouldin_index",
+    "davies_bouldin_score",
     "dead_units",
     "differential_topographic_function",
     "distance",
@@ -112,6 +143,7 @@ __all__ = [
     "pair_recall",
     "purity",
     "quantization_error",
+    "r_squared",
     "rand_score",
     "rms_per_feature",
     "sample_simplified_silhouette",
@@ -135,4 +167,6 @@ __all__ = [
     "wallace_clusters_to_labels",
     "wallace_labels_to_clusters",
     "weighted_differential_topographic_function",
+    "within_scatter",
+    "xie_beni_index",
 ]

@@ -22,6 +22,7 @@ from somscale.engine.linear.run import lazy_pass, plan_job, run_job
 from somscale.engine.readers.columns import Column, RowValues
 from somscale.engine.readers.samples import Samples
 from somscale.engine.tokens import job_token
+from somscale.metrics.cluster_passes import find_moments, find_moments_later, plan_moments
 from somscale.metrics.spec import MetricSpec
 from somscale.metrics.unit_columns import grid_of
 from somscale.metrics.values import Value, note_of, number_of, undefined
@@ -91,6 +92,9 @@ class Problem:
             return fixed[dim]
         if dim == "feature" and self.samples is not None:
             return self.samples.features.size
+        own = self.candidates.get(candidate)
+        if dim in ("cluster", "other_cluster") and isinstance(own, Column):
+            return own.n_categories
         if dim == "class" and self.labels is not None:
             return self.labels.n_categories
         grid = grid_of(self.candidates[candidate])
@@ -112,11 +116,17 @@ def plan_problem(problem: Problem, requests: Sequence[Request]) -> list[LinearPl
     plans = []
     if problem.samples is not None and problem.samples.missing == "drop_any_feature":
         plans.append(plan_job(gaps_job(problem.samples)))
-    return [*plans, plan_job(_job(problem, requests), lazy=problem.lazy)]
+    job, samples = _job(problem, requests), problem.samples
+    if job.reductions:
+        plans.append(plan_job(job, lazy=problem.lazy))
+    clusterings = _judged_clusterings(problem, requests)
+    if samples is not None and clusterings:
+        plans += plan_moments(samples, clusterings)
+    return plans
 
 
 def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, Answer]]:
-    """Compute indices for all candidates in one pass.
+    """Compute indices for all candidates: in one pass, for moments of clusters in two.
 
     Returns
     -------
@@ -126,7 +136,13 @@ def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, 
     job = _job(problem, requests)
     if problem.lazy:
         return _solve_later(problem, requests, job)
-    found = dict(zip((r.name for r in job.reductions), run_job(job), strict=True))
+    found: dict[str, Any] = {}
+    if job.reductions:
+        found.update(zip((r.name for r in job.reductions), run_job(job), strict=True))
+    clusterings = _judged_clusterings(problem, requests)
+    if problem.samples is not None and clusterings:
+        moments = find_moments(problem.samples, clusterings)
+        found.update({f"moments:{name}": stats for name, stats in moments.items()})
     return {
         candidate: {
             request.label: _answer_now(problem, request, _bundle(problem, candidate, found))
@@ -181,11 +197,19 @@ def _job(problem: Problem, requests: Sequence[Request]) -> LinearJob:
     return job_over(samples, reductions, columns)
 
 
+def _judged_clusterings(problem: Problem, requests: Sequence[Request]) -> dict[str, Column]:
+    """The clusterings whose moments are asked for."""
+    if not any("moments" in request.spec.needs for request in requests):
+        return {}
+    return {name: c for name, c in problem.candidates.items() if isinstance(c, Column)}
+
+
 def _bundle(problem: Problem, candidate: str, found: Mapping[str, Any]) -> dict[str, Any]:
     """The finished statistics of one candidate, by the names that formulas ask for."""
     samples = problem.samples
     return {
         "table": found.get(f"table:{candidate}"),
+        "moments": found.get(f"moments:{candidate}"),
         "units": found.get(f"units:{candidate}"),
         "silhouettes": found.get(f"units:{candidate}"),
         "grid": grid_of(problem.candidates[candidate]),
@@ -226,9 +250,16 @@ def _solve_later(
     problem: Problem, requests: Sequence[Request], job: LinearJob
 ) -> dict[str, dict[str, Answer]]:
     token = job_token(job)
-    pending = lazy_pass(job, token)
     number_by_name = {r.name: number for number, r in enumerate(job.reductions)}
-    found = {name: pending.stats[number] for name, number in number_by_name.items()}
+    found: dict[str, Any] = {}
+    if job.reductions:
+        pending = lazy_pass(job, token)
+        found = {name: pending.stats[number] for name, number in number_by_name.items()}
+    clusterings = _judged_clusterings(problem, requests)
+    if problem.samples is not None and clusterings:
+        moments, own_token = find_moments_later(problem.samples, clusterings)
+        found.update({f"moments:{name}": stats for name, stats in moments.items()})
+        token = f"{token}-{own_token}" if job.reductions else own_token
     answers: dict[str, dict[str, Answer]] = {}
     for candidate in problem.candidates:
         bundle = _bundle(problem, candidate, found)

@@ -9,13 +9,19 @@ from somscale.metrics.spec import MetricSpec
 
 __all__ = ["public_docstring"]
 
-_MAP = """samples : array, DataArray, Dataset, Dask array, zarr.Array or path(s)
-    The samples x_i, (sample, feature), or on any dims with `sample_dims`.
+_SAMPLES = """samples : array, DataArray, Dataset, Dask array, zarr.Array or path(s)
+    The samples x_i, (sample, feature), or on any dims with `sample_dims`."""
+
+_MAP = f"""{_SAMPLES}
 som : Dataset or MiniSom
     The map, made by :func:`somscale.codebook` or trained."""
 
 _READING = """sample_dims, variable, missing, mask, feature_weights, sample_weights : optional
     How the samples are read, as in :func:`somscale.evaluate`."""
+
+_CLUSTERS = f"""{_SAMPLES}
+clusters : array_like, (sample,)
+    Cluster of every sample; integers, strings, booleans or categories."""
 
 _PARTITION = """labels : array_like, (sample,)
     Classes; integers, strings, booleans or categories.
@@ -50,11 +56,16 @@ def public_docstring(text: str, spec: MetricSpec) -> str:
     """Add the data, the value and the source to a formula's numpydoc docstring."""
     sections = _sections(inspect.cleandoc(text))
     summary = sections.pop("")
-    data = {"map": _MAP, "partition": _PARTITION, "units": _UNITS}[spec.subject]
+    data = {"map": _MAP, "clusters": _CLUSTERS, "partition": _PARTITION, "units": _UNITS}
     own = sections.pop("Parameters", "")
-    both = f"{_POLICIES}\n{_MISSING}"
-    policies = {"map": _READING, "partition": both, "units": _MISSING}[spec.subject]
-    parameters = "\n".join(part for part in (data, own, policies) if part)
+    policies = {
+        "map": _READING,
+        "clusters": f"{_POLICIES}\n{_MISSING.replace('missing :', 'missing_labels :')}\n{_READING}",
+        "partition": f"{_POLICIES}\n{_MISSING}",
+        "units": _MISSING,
+    }
+    found = (data[spec.subject], own, policies[spec.subject])
+    parameters = "\n".join(part for part in found if part)
     parts = [summary, _section("Parameters", parameters), _section("Returns", _returns(spec))]
     parts.append(_section("Raises", _RAISES))
     parts += [_section(name, body) for name, body in sections.items()]
@@ -73,7 +84,7 @@ def _returns(spec: MetricSpec) -> str:
     units = {"data": "the samples' units", "data^2": "the samples' units squared"}
     unit = units.get(spec.units, "no units" if spec.units == "1" else spec.units)
     remarks = ["A scalar parameter drops its dim."] if spec.parameter else []
-    remarks += ["Lazy for Dask samples."] if spec.subject == "map" else []
+    remarks += ["Lazy for Dask samples."] if spec.subject in ("map", "clusters") else []
     told = [f"In {spec.range}, {unit}; {_DIRECTIONS[spec.direction]}.", *remarks]
     return f"DataArray{dims}\n    {'  '.join(told)}"
 

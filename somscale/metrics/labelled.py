@@ -9,6 +9,7 @@ import xarray as xr
 
 from somscale.codebook.project import flag_attributes
 from somscale.engine.readers.axes import Axes
+from somscale.engine.readers.columns import Column
 from somscale.metrics.compute import Answer, Problem, Request
 from somscale.metrics.unit_columns import grid_of
 
@@ -20,7 +21,7 @@ RESERVED_NAMES = frozenset(
 )
 """Names of a result's own dimensions, coordinates and variables."""
 
-RESERVED_LABELS = RESERVED_NAMES | {"delta", "class"}
+RESERVED_LABELS = RESERVED_NAMES | {"delta", "class", "cluster", "other_cluster"}
 """The same and those that only some results have."""
 
 _PARTS = ["within", "bias", "neighborhood"]
@@ -29,6 +30,8 @@ _LONG_NAMES = {
     "temperature": "neighbourhood temperature T, in units of map distance",
     "delta": "distance on the map",
     "class": "class of the samples",
+    "cluster": "cluster of the samples",
+    "other_cluster": "another cluster of the samples",
     "part": "part of the distortion",
     "pair": "a: same class and cluster, b: same cluster only, c: same class only, d: neither",
 }
@@ -94,6 +97,10 @@ def coordinates(problem: Problem, candidate: str, request: Request) -> dict[str,
     fixed: dict[str, Any] = {"part": _PARTS, "pair": _PAIRS}
     if "class" in dims and problem.labels is not None:
         fixed["class"] = problem.labels.labels_of(np.arange(problem.labels.n_categories))
+    clusters = problem.candidates[candidate]
+    if isinstance(clusters, Column):
+        names = clusters.labels_of(np.arange(clusters.n_categories))
+        fixed.update(cluster=names, other_cluster=names)
     parameter = request.spec.parameter
     if parameter is not None:
         fixed[parameter] = request.parameters[parameter]

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from somscale.codebook.passes import without_gapped_features
-from somscale.engine.readers.columns import Column
+from somscale.engine.readers.columns import Column, code_dtype
 from somscale.engine.readers.labels import check_policies
 from somscale.engine.readers.samples import Samples
 from somscale.errors import InputError
@@ -27,6 +27,7 @@ from somscale.metrics.compute import Problem
 
 __all__ = ["READING", "pose"]
 
+_BLOCK = 1 << 20
 READING: dict[str, Any] = {
     "sample_dims": None,
     "variable": None,
@@ -77,7 +78,7 @@ def pose(
     is_map = next(iter(kinds.values())) == "map"
     classes = None
     if labels is not None:
-        if is_map and opened is not None and opened.sample_weights is not None:
+        if opened is not None and opened.sample_weights is not None:
             raise InputError(
                 "sample_weights= has no meaning for indices of labels, which count samples and "
                 "pairs of them; ask for these in a call of their own, without weights"
@@ -87,7 +88,7 @@ def pose(
     if is_map:
         return _map_problem(opened, candidates, classes, reads=reads)
     known = coordinates_of(labels) if opened is None else rows
-    return _cluster_problem(opened, candidates, classes, known, policies)
+    return _cluster_problem(opened, candidates, classes, known, policies, reads=reads)
 
 
 def _map_problem(
@@ -112,6 +113,8 @@ def _cluster_problem(
     classes: Column | None,
     known: Coordinates,
     policies: Mapping[str, Any],
+    *,
+    reads: bool,
 ) -> Problem:
     several = len(candidates) > 1
     clusters = {
@@ -125,6 +128,9 @@ def _cluster_problem(
     if opened is not None and opened.excluded is not None:
         left_out = opened.excluded.read(0, opened.shape[0])
         clusters = {name: _without(column, left_out) for name, column in clusters.items()}
+    if opened is not None:
+        clusters = {name: _occurring(column) for name, column in clusters.items()}
+        opened = without_gapped_features(opened) if reads else opened
     return Problem(clusters, opened, classes)
 
 
@@ -133,6 +139,22 @@ def _without(column: Column, left_out: np.ndarray[Any, Any]) -> Column:
     codes = column.read(0, len(column)).astype(np.int64)
     codes[left_out] = -1
     return replace(column, values=codes, base=0, n_excluded=int(np.count_nonzero(codes < 0)))
+
+
+def _occurring(column: Column) -> Column:
+    """The same clustering without the categories that no sample has."""
+    present = np.zeros(column.n_categories, bool)
+    for start in range(0, len(column), _BLOCK):
+        codes = column.read(start, start + _BLOCK)
+        present[codes[codes >= 0]] = True
+    if present.all() or not present.any():
+        return column
+    codes = column.read(0, len(column))
+    places = np.append(np.cumsum(present) - 1, -1)  # the last one is that of no cluster
+    values = places.astype(code_dtype(column.n_categories))[np.where(codes < 0, -1, codes)]
+    return replace(
+        column, values=values, base=0, categories=column.labels_of(np.flatnonzero(present))
+    )
 
 
 def _kind(candidate: Any, rows: Coordinates) -> str:

@@ -11,6 +11,7 @@ import xarray as xr
 from somscale.metrics.docstrings import public_docstring
 from somscale.metrics.problem import READING
 from somscale.metrics.single import (
+    compute_clusters_index,
     compute_map_index,
     compute_partition_index,
     compute_table_index,
@@ -19,7 +20,14 @@ from somscale.metrics.single import (
 from somscale.metrics.spec import Cost, Direction, MetricSpec, Subject, register
 from somscale.metrics.values import Value
 
-__all__ = ["IndexFunction", "TableFunction", "map_index", "partition_index", "units_index"]
+__all__ = [
+    "IndexFunction",
+    "TableFunction",
+    "clusters_index",
+    "map_index",
+    "partition_index",
+    "units_index",
+]
 
 _INFINITY = float("inf")
 
@@ -64,6 +72,35 @@ def map_index(
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
     """Declare an index of samples and a map; see :class:`MetricSpec` for the facts."""
     facts: dict[str, Any] = {**locals(), "subject": "map", "variants": variants or {}}
+    return lambda formula: _declare(formula, facts)
+
+
+def clusters_index(
+    *,
+    long_name: str,
+    definition: str,
+    direction: Direction,
+    source: str,
+    lower: float = 0.0,
+    upper: float = _INFINITY,
+    units: str = "1",
+    dims: tuple[str, ...] = (),
+    dtype: str = "float64",
+    check: Callable[[Mapping[str, Any]], None] | None = None,
+    undefined: str = "",
+) -> Callable[[Callable[..., Value]], IndexFunction]:
+    """Declare an index of samples and their clusters, from the clusters' moments."""
+    facts: dict[str, Any] = {
+        **locals(),
+        "needs": ("moments",),
+        "subject": "clusters",
+        "family": "clusters",
+        "parameter": None,
+        "sample_field": None,
+        "cost": "linear",
+        "values_on": None,
+        "variants": {},
+    }
     return lambda formula: _declare(formula, facts)
 
 
@@ -127,7 +164,12 @@ def units_index(
 
 def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunction:
     spec = register(formula, **facts)
-    make = {"map": _map_function, "partition": _partition_function, "units": _units_function}
+    make = {
+        "map": _map_function,
+        "clusters": _clusters_function,
+        "partition": _partition_function,
+        "units": _units_function,
+    }
     function = make[spec.subject](spec)
     function.__name__ = function.__qualname__ = formula.__name__
     function.__module__ = formula.__module__
@@ -147,6 +189,13 @@ def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunct
 def _map_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
     def public(samples: Any, som: Any, **parameters: Any) -> xr.DataArray:
         return compute_map_index(spec, samples, som, parameters)
+
+    return public
+
+
+def _clusters_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
+    def public(samples: Any, clusters: Any, **parameters: Any) -> xr.DataArray:
+        return compute_clusters_index(spec, samples, clusters, parameters)
 
     return public
 
@@ -200,6 +249,7 @@ def _units_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
 def _signature(formula: Callable[..., Value], subject: Subject) -> Any:
     data = {
         "map": ("samples", "som"),
+        "clusters": ("samples", "clusters"),
         "partition": ("labels", "clusters"),
         "units": ("labels", "units", "grid"),
     }[subject]
@@ -209,7 +259,12 @@ def _signature(formula: Callable[..., Value], subject: Subject) -> Any:
         for p in inspect.signature(formula).parameters.values()
         if p.kind is inspect.Parameter.KEYWORD_ONLY
     ]
-    policies = {"map": _READING, "partition": _POLICIES, "units": [_MISSING]}[subject]
+    policies = {
+        "map": _READING,
+        "clusters": [*_NOISE, _MISSING.replace(name="missing_labels"), *_READING],
+        "partition": [*_NOISE, _MISSING],
+        "units": [_MISSING],
+    }[subject]
     first = [inspect.Parameter(name, kind, annotation="Any") for name in data]
     return inspect.Signature([*first, *own, *policies], return_annotation="xr.DataArray")
 
@@ -217,13 +272,13 @@ def _signature(formula: Callable[..., Value], subject: Subject) -> Any:
 _MISSING = inspect.Parameter(
     "missing", inspect.Parameter.KEYWORD_ONLY, default="error", annotation="Missing"
 )
-_POLICIES = [
+_NOISE = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
     for name, default, kind in (
         ("noise", "cluster", "Noise"),
         ("noise_label", -1, "Any"),
     )
-] + [_MISSING]
+]
 _READING = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation="Any")
     for name, default in READING.items()

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from somscale.codebook import TrainedMap
+from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.metrics.compute import Problem, Request
 from somscale.metrics.conventions import convention_parameters
 from somscale.metrics.labelled import RESERVED_LABELS
-from somscale.metrics.limits import size_obstacle
+from somscale.metrics.limits import most_clusters, size_obstacle
 from somscale.metrics.requests import make_request, share_values
 from somscale.metrics.spec import MetricSpec, all_specs, find_spec
 from somscale.metrics.unit_columns import grid_of
@@ -126,8 +129,17 @@ def _pair(label: str, wish: Any) -> tuple[str, dict[str, Any]]:
 
 def _too_much(spec: MetricSpec, problem: Problem) -> bool:
     """Whether an index is given only when asked for by name."""
+    several = len(problem.candidates) > 1
     # fields of units and features, of ever so many candidates
-    return "feature" in spec.dims and len(problem.candidates) > 1
+    if "feature" in spec.dims and several:
+        return True
+    if spec.subject != "clusters":
+        return False
+    # clusters of two clusterings have no more in common than their names
+    if "cluster" in spec.dims and several:
+        return True
+    largest = max(problem.size("cluster", name) for name in problem.candidates)
+    return largest > most_clusters(spec)
 
 
 def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:
@@ -137,14 +149,30 @@ def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:
         return "it judges a map, and the candidates are clusterings"
     if spec.subject in ("partition", "units") and problem.labels is None:
         return "it needs labels="
+    if spec.subject == "clusters":
+        if is_map:
+            return "it judges a clustering, and the candidates are maps"
+        if problem.samples is None:
+            return "it needs samples"
+        if "cluster" in spec.dims and len(problem.candidates) > 1 and _share_names(problem):
+            return (
+                "several clusterings stand side by side by the names of their clusters, and some "
+                "clusters have no names of their own; evaluate each clustering apart"
+            )
     return size_obstacle(spec, problem)
 
 
+def _share_names(problem: Problem) -> bool:
+    """Whether clusters of one clustering have the same name, as noise has that stands alone."""
+    columns = [c for c in problem.candidates.values() if isinstance(c, Column)]
+    named = [c.categories for c in columns if not isinstance(c.categories, range)]
+    return any(len(np.unique(names)) < len(names) for names in named)
+
+
 def _why_none(problem: Problem) -> str:
-    if problem.labels is None and not isinstance(
-        next(iter(problem.candidates.values())), TrainedMap
-    ):
-        return "clusterings are compared with labels; give labels="
+    is_map = isinstance(next(iter(problem.candidates.values())), TrainedMap)
+    if problem.labels is None and problem.samples is None and not is_map:
+        return "clusterings are judged on samples or compared with labels; give one of them"
     return "the selection is empty"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from somscale.codebook import TrainedMap
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.metrics.candidates import (
@@ -27,6 +28,7 @@ from somscale.metrics.values import note_of, number_of
 from somscale.reductions.contingency import Contingency
 
 __all__ = [
+    "compute_clusters_index",
     "compute_map_index",
     "compute_partition_index",
     "compute_table_index",
@@ -34,6 +36,7 @@ __all__ = [
 ]
 
 _POLICIES = ("noise", "noise_label", "missing")
+_CLUSTER_POLICIES = ("noise", "noise_label", "missing_labels")
 
 
 def compute_map_index(
@@ -43,6 +46,28 @@ def compute_map_index(
     reading = {name: given.get(name, default) for name, default in READING.items()}
     rest = {name: value for name, value in given.items() if name not in READING}
     return _compute(spec, pose(samples, {"map": som}, None, {}, reading), rest)
+
+
+def compute_clusters_index(
+    spec: MetricSpec, samples: Any, clusters: Any, given: Mapping[str, Any]
+) -> xr.DataArray:
+    """Compute an index of samples and their clusters."""
+    if samples is None:
+        raise InputError(f"{spec.name} judges clusters on samples; give them first")
+    reading = {name: given.get(name, default) for name, default in READING.items()}
+    own = {name: "missing" if name == "missing_labels" else name for name in _CLUSTER_POLICIES}
+    policies = {own[name]: given[name] for name in own if name in given}
+    rest = {n: value for n, value in given.items() if n not in READING and n not in own}
+    problem = pose(samples, {"clusters": clusters}, None, policies, reading)
+    if isinstance(problem.candidates["clusters"], TrainedMap):
+        raise InputError(
+            f"{spec.name} judges a clustering, and the second argument is a map; give the "
+            "cluster of every sample, such as its best-matching unit (ss.metrics.bmu)"
+        )
+    obstacle = size_obstacle(spec, problem)
+    if obstacle is not None:
+        raise InputError(f"{spec.name} does not apply: {obstacle}")
+    return _compute(spec, problem, rest)
 
 
 def compute_partition_index(

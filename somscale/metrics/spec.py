@@ -24,7 +24,8 @@ __all__ = [
 
 Direction: TypeAlias = Literal["higher", "lower", "zero", "none"]
 Cost: TypeAlias = Literal["linear", "pairs", "ranks"]
-Subject: TypeAlias = Literal["map", "partition", "units"]
+Subject: TypeAlias = Literal["map", "partition", "units", "clusters"]
+_SUBJECTS: tuple[Subject, ...] = ("map", "clusters", "partition", "units")
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,8 @@ class MetricSpec:
     formula : callable
         Pure function of the finished statistics in `needs`.
     needs : tuple of str
-        Statistics: "units" (of a map), "grid", "table" (labels × clusters).
+        Statistics: "units" (of a map), "grid", "table" (labels × clusters), "moments" (of
+        clusters).
     long_name : str
         Name in words.
     definition : str
@@ -57,9 +59,9 @@ class MetricSpec:
         Field of the units reduction that holds the value of every sample.
     family : str
         A group that can be asked for by name.
-    subject : {"map", "partition", "units"}
+    subject : {"map", "partition", "units", "clusters"}
         "map": (samples, som); "partition": (labels, clusters); "units": (labels, units,
-        grid).
+        grid); "clusters": (samples, clusters).
     cost : {"linear", "pairs", "ranks"}
         Work in the number of samples.
     source : str
@@ -175,8 +177,11 @@ def register(formula: Callable[..., Value], **facts: Any) -> MetricSpec:
 
 
 def all_specs() -> list[MetricSpec]:
-    """Every index: maps first, single numbers before arrays, values of samples last."""
-    return sorted(_registry.values(), key=lambda s: (s.subject, "sample" in s.dims, len(s.dims)))
+    """Every index by subject, single numbers before arrays, values of samples last."""
+    return sorted(
+        _registry.values(),
+        key=lambda s: (_SUBJECTS.index(s.subject), "sample" in s.dims, len(s.dims)),
+    )
 
 
 def find_spec(name: str) -> MetricSpec:

@@ -108,6 +108,17 @@ class Blocks:
         """The same samples without some features."""
         return replace(self, kept=kept)
 
+    def again(self, after: Delayed, seed: str) -> Blocks:
+        """The same samples, computed anew once something else is there.
+
+        A second pass over the same blocks would have all of them kept from the first on.
+        Equal seeds must mean an equal `after`.
+        """
+        from dask.graph_manipulation import bind
+
+        parts = [replace(part, array=bind(part.array, after, seed=seed)) for part in self.parts]
+        return replace(self, parts=tuple(parts))
+
     @property
     def shape(self) -> tuple[int, int]:
         """Samples and features."""
