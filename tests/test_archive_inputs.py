@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -528,3 +529,108 @@ def test_a_peek_decodes_chunks_that_are_whole_in_time_once() -> None:
     assert store.fetched.total() == len(store.fetched) == 3
     plain = read_some_rows(open_samples(values.reshape(1500, -1)), 600, np.random.default_rng(1))
     np.testing.assert_array_equal(peeked, plain)
+
+
+def test_masks_weights_and_labels_in_series_go_by_their_index() -> None:
+    days = field(40)
+    som, times = trained(days), days["time"].values
+    taken = pd.Series(np.arange(40) % 7 > 0, index=times)
+    weights = pd.Series(np.arange(40.0), index=times)
+    for given in (taken, taken[::-1]):
+        q = ss.evaluate(days, som, sample_dims="time", mask=given)
+        assert np.flatnonzero(q["bmu"] < 0).tolist() == list(range(0, 40, 7))
+    found = [
+        value(ss.evaluate(days, som, sample_dims="time", sample_weights=w), "quantization_error")
+        for w in (weights, weights[::-1], weights.to_numpy())
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("form", ["series", "stacked"])
+def test_flat_labels_of_pixels_go_by_the_dims_they_came_from(form: str) -> None:
+    days = field(6, 4, 5)
+    dims = ["time", "lat", "lon"]
+    labels = (days > 280).astype(int)
+    som = ss.codebook([[275.0], [280.0], [285.0]], ss.Grid.chain(3))
+    expected = value(ss.evaluate(days, som, sample_dims=dims, labels=labels), "purity")
+    turned = labels.transpose("lon", "time", "lat")
+    flat_labels = (
+        turned.to_series().sample(frac=1, random_state=0)
+        if form == "series"
+        else turned.stack(pixel=["lon", "time", "lat"])
+    )
+    found = ss.evaluate(days, som, sample_dims=dims, labels=flat_labels)
+    assert value(found, "purity") == expected
+    both = ss.evaluate(None, labels.transpose("lat", "time", "lon"), labels=labels)
+    assert value(both, "purity") == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"mask": [np.ones(40, bool), np.ones((4, 5), bool)]}, r"a pair, \(one, other\)"),
+        ({"mask": xr.Dataset({"a": 1})}, "mask is a Dataset; choose a variable"),
+        ({"feature_weights": xr.Dataset({"a": 1})}, "feature_weights is a Dataset"),
+    ],
+)
+def test_what_is_no_mask_and_no_weights_is_refused(settings: Any, complaint: str) -> None:
+    days = field(40)
+    with pytest.raises(InputError, match=complaint):
+        ss.evaluate(days, trained(days), sample_dims="time", **settings)
+
+
+def test_latitudes_in_radians_are_told_by_their_units() -> None:
+    cells = field(9, 4, 1).squeeze("lon", drop=True).rename(lat="clat")
+    som = ss.codebook(flat(cells)[:2], ss.Grid.chain(2))
+    how: dict[str, Any] = {"sample_dims": "time", "feature_weights": "coslat"}
+    facts = {"units": "radian", "standard_name": "latitude"}
+    radians = cells.assign_coords(clat=("clat", np.deg2rad(cells["clat"].values), facts))
+    expected = np.cos(np.deg2rad(cells["clat"].values)).sum()
+    q = ss.evaluate(radians, som, **how)
+    assert q.attrs["feature_weights_sum"] == pytest.approx(expected)
+    radians["clat"].attrs["units"] = "m"
+    with pytest.raises(InputError, match="'clat' is in 'm'"):
+        ss.evaluate(radians, som, **how)
+
+
+def test_masks_on_other_curvilinear_places_are_refused() -> None:
+    places = xr.DataArray(np.random.default_rng(0).random((4, 5)), dims=("lat", "lon"))
+    days = field(12).drop_vars(["lat", "lon"]).assign_coords(glat=places)
+    som = ss.codebook(flat(days)[:3], ss.Grid.chain(3))
+    mask = days["glat"] > 0.3
+    assert ss.evaluate(days, som, sample_dims="time", mask=mask)["bmu"].size == 12
+    with pytest.raises(InputError, match="differ in the coordinate 'glat'"):
+        ss.evaluate(days, som, sample_dims="time", mask=mask[::-1])
+
+
+def test_files_of_other_units_and_files_named_twice_are_refused(tmp_path: Path) -> None:
+    days = field(20)
+    days[:10].to_netcdf(tmp_path / "a.nc")
+    (days[10:] - 273.15).assign_attrs(units="degC").to_netcdf(tmp_path / "b.nc")
+    days[:0].to_netcdf(tmp_path / "c.nc")
+    som = trained(days)
+    for names, complaint in {
+        ("a.nc", "b.nc"): "in 'degC' in 'b.nc' and in 'K' in 'a.nc'",
+        ("a.nc", "a.nc"): "named twice",
+        ("a.nc", "c.nc"): "'c.nc' has nothing along 'time'",
+    }.items():
+        with pytest.raises(InputError, match=re.escape(complaint)):
+            ss.evaluate([tmp_path / name for name in names], som, sample_dims="time")
+
+
+def test_what_a_projection_left_out_is_no_cluster() -> None:
+    days = field(40)
+    taken = np.arange(40) % 5 > 0
+    bmu = ss.project(days, trained(days), sample_dims="time", mask=taken)["bmu"]
+    labels = np.arange(40) // 14
+    q = ss.evaluate(None, bmu, labels=labels)
+    plain = ss.evaluate(None, bmu.values[taken], labels=labels[taken])
+    assert value(q, "adjusted_rand_score") == value(plain, "adjusted_rand_score")
+    assert json.loads(q.attrs["clusters_excluded"]) == {"projection": 8}
+
+
+@pytest.mark.parametrize("name", ["hits", "temperature", "unit", "value"])
+def test_features_of_the_results_own_names_are_refused_before_the_read(name: str) -> None:
+    days = field(10).assign_coords({name: ("lat", np.arange(4.0))})
+    with pytest.raises(InputError, match=rf"rename\({name}="):
+        ss.evaluate(days, trained(field(10)), sample_dims="time")

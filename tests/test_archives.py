@@ -526,3 +526,12 @@ def test_labels_on_other_dims_are_refused(days: xr.DataArray, som: xr.Dataset) -
     labels = days[0].drop_vars("time") > 280
     with pytest.raises(InputError, match=r"labels have dims \('lat', 'lon'\), and the samples'"):
         ss.evaluate(days, som, sample_dims="time", labels=labels)
+
+
+def test_weights_that_leave_nothing_are_refused(days: xr.DataArray, som: xr.Dataset) -> None:
+    taken = np.arange(60) < 5
+    reading: dict[str, Any] = {"sample_dims": "time", "mask": taken, "sample_weights": 1.0 - taken}
+    with pytest.raises(SampleValueError, match="weights of all samples that take part are 0"):
+        ss.evaluate(days, som, **reading)
+    with pytest.raises((InputError, SampleValueError), match="weights"):
+        ss.evaluate(days, np.arange(60) % 3, **reading)

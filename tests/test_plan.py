@@ -95,7 +95,11 @@ def test_a_plan_of_labels_alone_reads_the_labels() -> None:
     plan = ss.plan(None, labels % 3, labels=labels)
     assert plan.bytes_read == 2 * N * 4
     assert list(plan.candidates) == ["projection"]
-    assert ss.plan(VALUES, labels % 3, labels=labels, noise="ignore").bytes_read == 2 * N * 4
+    alone = ss.plan(VALUES, labels % 3, labels=labels, noise="ignore", metrics="partition")
+    assert alone.bytes_read == 2 * N * 4
+    with_samples = ss.plan(VALUES, labels % 3, labels=labels)
+    assert with_samples.bytes_read == 2 * N * 4 + 2 * VALUES.nbytes
+    assert len(with_samples.passes) == 3
 
 
 def test_a_plan_as_text() -> None:

@@ -49,23 +49,9 @@ def _by_dims(som: TrainedMap, theirs: Axes, samples: Samples) -> np.ndarray:
         coords={name: coord for name, coord in ours.coords.items() if coord.dims},
     )
     ordered = align(codes, theirs.coords, _WORDS).transpose("unit", *theirs.dims)
-    _check_curvilinear(ours, theirs)
     flat = np.ascontiguousarray(ordered.values).reshape(som.codes.shape)
     # what is still the map's own memory has kept its order
     return som.codes if np.shares_memory(flat, som.codes) else flat
-
-
-def _check_curvilinear(ours: Axes, theirs: Axes) -> None:
-    """Coordinates over two dims and more (of curvilinear grids) cannot be put in order."""
-    for name, coord in theirs.coords.items():
-        other = ours.coords.get(name)
-        if other is None or len(coord.dims) < 2 or set(coord.dims) != set(other.dims):
-            continue
-        if not np.array_equal(coord.values, other.transpose(*coord.dims).values):
-            raise InputError(
-                f"{_WORDS} differ in the coordinate {name!r} over {coord.dims}; select the same "
-                f"region in both, or drop it with drop_vars({name!r}) to go by position"
-            )
 
 
 def _flat(som: TrainedMap, samples: Samples) -> np.ndarray:

@@ -47,10 +47,13 @@ def assemble(
 
 def refuse_clashes(problem: Problem, requests: Sequence[Request]) -> None:
     """Refuse samples whose dim or coordinates have names that the result needs itself."""
-    if problem.samples is not None and any("sample" in r.spec.dims for r in requests):
-        dims = {dim for r in requests for dim in r.spec.dims} - {"sample"}
-        taken = RESERVED_NAMES | dims | {r.label for r in requests}
-        problem.samples.rows.refuse_names(taken, "samples")
+    if problem.samples is None:
+        return
+    used = {dim for request in requests for dim in request.spec.dims}
+    taken = RESERVED_NAMES | (used - {"sample", "feature"}) | {r.label for r in requests}
+    for dim, axes in (("sample", problem.samples.rows), ("feature", problem.samples.features)):
+        if dim in used:
+            axes.refuse_names(taken, "samples")
 
 
 def _scalar_table(

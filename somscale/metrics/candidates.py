@@ -10,7 +10,7 @@ import xarray as xr
 from somscale.codebook import TrainedMap, as_map, matched
 from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import Column
-from somscale.engine.readers.labels import factorize
+from somscale.engine.readers.labels import factorize, set_apart
 from somscale.engine.readers.ordering import in_order
 from somscale.engine.readers.samples import Samples, open_samples
 from somscale.errors import InputError
@@ -58,7 +58,12 @@ def open_clusters(
     clusters: Any, like: Coordinates, *, name: str = "clusters", **policies: Any
 ) -> Column:
     """A clustering of the samples, in the order of the coordinates they share with `like`."""
-    return factorize(in_order(clusters, like, name), name=name, **policies)
+    column = factorize(in_order(clusters, like, name), name=name, **policies)
+    meanings = str(getattr(clusters, "attrs", {}).get("flag_meanings", "")).split()
+    if meanings[:1] == ["not_evaluated"]:
+        # best units of samples that a projection has left out
+        column = set_apart(column, "ignore", -1)
+    return column
 
 
 def coordinates_of(values: Any) -> Coordinates:

@@ -72,7 +72,8 @@ def pose(
         raise InputError(f"candidates need names that are texts, not {list(candidates)}")
     opened = None if samples is None else open_judged(samples, **reading)
     rows = None if opened is None else opened.rows
-    kinds = {name: _kind(value, rows) for name, value in candidates.items()}
+    dims = coordinates_of(labels) if opened is None else rows
+    kinds = {name: _kind(value, dims) for name, value in candidates.items()}
     if len(set(kinds.values())) > 1:
         raise InputError(f"candidates must be of one kind, not {kinds}; evaluate each kind apart")
     is_map = next(iter(kinds.values())) == "map"

@@ -204,6 +204,10 @@ class MomentsReduction:
                 "rescale the samples"
             )
         census = self.check.whole(total, None)
+        if "weights" in total and not total["weights"].any():
+            raise SampleValueError(
+                "the weights of all samples that take part are 0; give other sample weights"
+            )
         missing = census.features if self.missing == "drop" and census.features.any() else None
         weights = self.feature_weights
         left = weights if weights is None or missing is None else weights[~missing]

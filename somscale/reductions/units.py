@@ -262,6 +262,10 @@ class UnitsReduction:
             dropped_samples=int(total["excluded_samples"] + total["missing_samples"]),
             unscaled=unscaled,
         )
+        if stats.total == 0:
+            raise SampleValueError(
+                "the weights of all samples that take part are 0; give other sample weights"
+            )
         if stats.weight_sum == 0:
             raise SampleValueError(
                 "no feature with a weight above 0 is left once the missing ones are dropped; "

@@ -51,7 +51,23 @@ def align(array: xr.DataArray, coords: Mapping[str, xr.Variable], what: str) -> 
         order = order_to_match(ours, theirs, dim, what)
         if order is not None:
             array = array.isel({dim: order})
+    _refuse_other_places(array, coords, what)
     return array
+
+
+def _refuse_other_places(array: xr.DataArray, coords: Mapping[str, xr.Variable], what: str) -> None:
+    """Refuse other coordinates over several dims, of curvilinear grids: no order mends them."""
+    for name, coord in coords.items():
+        if len(coord.dims) < 2 or name not in array.coords:
+            continue
+        own = array.coords[name].variable
+        if set(own.dims) != set(coord.dims) or dict(own.sizes) != dict(coord.sizes):
+            continue
+        if not _equal(own.transpose(*coord.dims), coord):
+            raise InputError(
+                f"{what} differ in the coordinate {name!r} over {coord.dims}; select the same "
+                f"region in both, or drop it with drop_vars({name!r}) to go without it"
+            )
 
 
 def order_to_match(

@@ -11,6 +11,7 @@ from somscale._types import AnyArray, Bool, Float
 from somscale.engine.readers.alignment import align
 from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import SampleValues
+from somscale.engine.readers.ordering import in_order
 from somscale.errors import InputError
 
 __all__ = ["feature_weights", "masks", "sample_weights"]
@@ -63,7 +64,7 @@ def _side_of(mask: Any, rows: Axes, features: Axes) -> tuple[int, AnyArray]:
             f"mask has dims {mask.dims}; it lies on dims of the samples {rows.dims} or on dims of "
             f"the features {features.dims}, and a pair (one, other) gives both"
         )
-    values = np.asarray(mask)
+    values = _array(in_order(mask, rows, "mask"), "mask")
     fits = [
         side for side, axes in enumerate((rows, features))
         if values.shape in (axes.shape, (axes.size,))
@@ -76,6 +77,19 @@ def _side_of(mask: Any, rows: Axes, features: Axes) -> tuple[int, AnyArray]:
         f"mask has shape {values.shape}, which {problem} the samples {rows.shape} "
         f"{'and' if fits else 'nor'} the features {features.shape}; give a DataArray on their dims"
     )
+
+
+def _array(values: Any, what: str) -> AnyArray:
+    """Values without names as an array."""
+    if isinstance(values, xr.Dataset):
+        raise InputError(f"{what} is a Dataset; choose a variable of it")
+    try:
+        return np.asarray(values)
+    except ValueError:
+        hint = "; a mask of samples and one of features are a pair, (one, other)"
+        raise InputError(
+            f"{what} is a {type(values).__name__} that is no array{hint if what == 'mask' else ''}"
+        ) from None
 
 
 def feature_weights(weights: Any, features: Axes) -> Float | None:
@@ -99,7 +113,7 @@ def _weights(weights: Any, axes: Axes, what: str) -> AnyArray:
     if isinstance(weights, xr.DataArray):
         values = axes.spread(align(weights, axes.coords, f"{what} and samples"), what)
     else:
-        values = np.asarray(weights)
+        values = _array(in_order(weights, axes, what), what)
         if values.shape not in (axes.shape, (axes.size,)):
             raise InputError(
                 f"{what} has shape {values.shape}, and there are {axes.shape} ({axes.text})"
@@ -130,6 +144,14 @@ def _cosine_of_latitude(axes: Axes, what: str) -> xr.DataArray:
             "weights themselves"
         )
     latitude = xr.DataArray(axes.coords[name]).astype(np.float64)
+    units = str(latitude.attrs.get("units", "degrees")).lower()
+    if units in ("radian", "radians", "rad"):
+        latitude = latitude.copy(data=np.rad2deg(latitude.values))
+    elif not units.startswith("deg"):
+        raise InputError(
+            f"the latitude {name!r} is in {units!r}, neither degrees nor radians; convert it, or "
+            "give the weights themselves"
+        )
     beyond = np.abs(latitude.values[np.isfinite(latitude.values)]).max(initial=0.0)
     if not beyond <= _POLE:
         raise InputError(f"the latitude {name!r} reaches {beyond} degrees; no latitude exceeds 90")

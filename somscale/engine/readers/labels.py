@@ -17,7 +17,7 @@ from somscale.engine.readers.categories import code_by_hash, code_categorical
 from somscale.engine.readers.columns import Column, code_dtype
 from somscale.errors import InputError
 
-__all__ = ["Missing", "Noise", "factorize"]
+__all__ = ["Missing", "Noise", "factorize", "set_apart"]
 
 Noise: TypeAlias = Literal["cluster", "ignore", "singletons"]
 Missing: TypeAlias = Literal["error", "drop"]
@@ -83,7 +83,7 @@ def factorize(
             f"{first}; fill them, or leave those samples out with missing='drop' "
             "(in evaluate missing_labels='drop')"
         )
-    return column if noise == "cluster" else _set_apart(column, noise, noise_label)
+    return column if noise == "cluster" else set_apart(column, noise, noise_label)
 
 
 def check_policies(
@@ -209,7 +209,7 @@ def _bounds(values: Int) -> tuple[int, int]:
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
-def _set_apart(column: Column, noise: Noise, noise_label: Any) -> Column:
+def set_apart(column: Column, noise: Noise, noise_label: Any) -> Column:
     """Leave samples of the noise label out, or give each a category of its own."""
     code = column.code_of(noise_label)
     if code is None:

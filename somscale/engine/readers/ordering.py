@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from somscale.engine.readers.alignment import align, coords_along, order_to_match
-from somscale.engine.readers.axes import Axes
+from somscale.engine.readers.axes import Axes, flat_labels
 from somscale.errors import InputError
 
 __all__ = ["in_order"]
@@ -53,6 +53,8 @@ def _labelled(values: xr.DataArray, like: Axes, words: str) -> Any:
         order = order_to_match(coords_along(values, dim), theirs, dim, words)
         return values if order is None else values[order]
     what = words.split(" and ")[0]
+    if values.ndim == 1 and values.size == like.size:
+        return values if (order := _flat_order(values, like, words)) is None else values[order]
     if set(map(str, values.dims)) <= set(like.dims):
         return like.spread(align(values, like.coords, words), what).ravel()
     if values.ndim > 1:
@@ -63,15 +65,39 @@ def _labelled(values: xr.DataArray, like: Axes, words: str) -> Any:
     return values
 
 
+def _flat_order(values: xr.DataArray, like: Axes, words: str) -> list[int] | None:
+    """The order of stacked values, by the labels of the dims that they were stacked from."""
+    dim = str(values.dims[0])
+    own = {n: c for n, c in coords_along(values, dim).items() if n in like.coords}
+    if not own or dim in like.dims:
+        return None
+    known = {n: xr.Variable(dim, v) for n, v in flat_labels(like).items() if n in own}
+    return order_to_match(own, known, dim, words)
+
+
 def _series(values: Any, like: Axes, words: str) -> Any:
     """A pandas Series, by the labels of its index where the samples have such labels."""
+    index = values.index
+    if len(values) != like.size:
+        return values
+    if index.nlevels > 1:
+        if not set(index.names) <= set(like.coords):
+            return values
+        levels = {str(n): np.asarray(index.get_level_values(n)) for n in index.names}
+        array = xr.DataArray(
+            np.arange(len(values)),
+            dims="position",
+            coords={n: ("position", v) for n, v in levels.items()},
+        )
+        order = _flat_order(array, like, words)
+        return values if order is None else values.iloc[order]
     dim = like.dims[0]
-    if len(like.dims) != 1 or dim not in like.coords or len(values) != like.size:
+    if len(like.dims) != 1 or dim not in like.coords:
         return values
     theirs = like.coords[dim]
-    dates = values.index.dtype.kind == theirs.dtype.kind == "M"
-    if values.index.name != dim and not dates:
+    dates = index.dtype.kind == theirs.dtype.kind == "M"
+    if index.name != dim and not dates:
         return values
-    own = {dim: xr.Variable(dim, np.asarray(values.index))}
+    own = {dim: xr.Variable(dim, np.asarray(index))}
     order = order_to_match(own, {dim: theirs}, dim, words)
     return values if order is None else values.iloc[order]

@@ -72,6 +72,11 @@ def expand(samples: Any) -> list[Path]:
             paths += found
         else:
             raise InputError(f"there is no file or store at {str(path)!r}")
+    seen = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise InputError(f"{str(path)!r} is named twice; its samples would count twice")
+        seen.add(path.resolve())
     return paths
 
 
@@ -172,6 +177,9 @@ def _in_order(archives: Sequence[_Archive], dim: str) -> list[_Archive]:
     """Archives by the first label of a dim, where all have one; else as they were named."""
     if not all(dim in archive.dataset.indexes for archive in archives):
         return list(archives)
+    for archive in archives:
+        if not archive.dataset.sizes[dim]:
+            raise InputError(f"{archive.path.name!r} has nothing along {dim!r}; leave it out")
     return sorted(archives, key=lambda archive: archive.dataset.indexes[dim][0])
 
 
@@ -202,6 +210,12 @@ def _skeleton(archives: Sequence[_Archive], coords: xr.Dataset, dim: str) -> xr.
             other = archive.dataset.data_vars.get(name)
             if other is None or other.dims != array.dims:
                 raise InputError(f"{archive.path.name!r} has no variable {str(name)!r} like others")
+            units = other.attrs.get("units"), array.attrs.get("units")
+            if units[0] != units[1]:
+                raise InputError(
+                    f"{str(name)!r} is in {units[0]!r} in {archive.path.name!r} and in "
+                    f"{units[1]!r} in {archives[0].path.name!r}; convert one of them first"
+                )
             for own in array.dims:
                 if own != dim and other.sizes[own] != array.sizes[own]:
                     raise InputError(
