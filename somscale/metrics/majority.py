@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from somscale._types import Int
+from somscale.metrics.matching import largest_cells
 from somscale.metrics.public import partition_index
 from somscale.metrics.values import Value, undefined
 from somscale.reductions.contingency import Contingency
@@ -63,6 +64,4 @@ def entropy_sum(table: Contingency) -> Value:
 
 def _majorities(table: Contingency) -> Int:
     """Samples of the most frequent class of each cluster."""
-    largest = np.zeros(table.shape[1], np.int64)
-    np.maximum.at(largest, table.columns, table.counts)
-    return largest
+    return largest_cells(table, table.columns, table.shape[1])

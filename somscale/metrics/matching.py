@@ -9,7 +9,7 @@ from somscale.metrics.public import partition_index
 from somscale.metrics.values import Value, undefined
 from somscale.reductions.contingency import Contingency
 
-__all__ = ["clustering_accuracy", "purity", "split_join_distance"]
+__all__ = ["clustering_accuracy", "largest_cells", "purity", "split_join_distance"]
 
 _NO_SAMPLE = "no sample takes part"
 
@@ -91,8 +91,12 @@ def split_join_distance(table: Contingency) -> Value:
     return float(2 * table.n_samples - kept)
 
 
-def _sum_of_largest(table: Contingency, groups: Int, n_groups: int) -> int:
-    """The largest cells of every row or column, added up."""
+def largest_cells(table: Contingency, groups: Int, n_groups: int) -> Int:
+    """The largest cell of every row or column; 0 where all are empty."""
     largest = np.zeros(n_groups, np.int64)
     np.maximum.at(largest, groups, table.counts)
-    return int(largest.sum())
+    return largest
+
+
+def _sum_of_largest(table: Contingency, groups: Int, n_groups: int) -> int:
+    return int(largest_cells(table, groups, n_groups).sum())
