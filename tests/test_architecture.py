@@ -48,7 +48,7 @@ ALLOWED = {
 }
 ALLOWED["testing"] = set(ALLOWED)
 
-NO_DASK_NO_XARRAY = {"kernels", "topology", "reductions"}
+NO_DASK_NO_XARRAY = {"kernels", "topology", "spaces", "reductions"}
 DASK_IN = {"engine", "cli", "datasets", "testing"}
 MAX_LINES = 400
 

@@ -1,0 +1,121 @@
+"""Checks of a distance matrix that the user gives, tile by tile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from somscale._types import AnyArray
+from somscale.errors import InputError
+
+__all__ = ["asymmetric", "check_matrix", "check_matrix_tile", "rounding_of"]
+
+
+def rounding_of(dtype: np.dtype[Any]) -> float:
+    """Share of the larger of two mirrored distances by which they may differ.
+
+    1e−5 in float32 (and less), 1e−8 in float64: a few hundred roundings in a row.
+    """
+    return 1e-5 if dtype.kind == "f" and dtype.itemsize <= 4 else 1e-8
+
+
+def check_matrix(shape: tuple[int, ...], dtype: Any, is_sparse: bool) -> None:
+    """Refuse what cannot be a distance matrix, before anything of it is read.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of the array.
+    dtype : dtype
+        Of the array.
+    is_sparse : bool
+        Whether it is a sparse matrix or array.
+
+    Raises
+    ------
+    InputError
+        It is sparse, not square, or not of real numbers.
+    """
+    if is_sparse:
+        raise InputError(
+            "a sparse matrix, such as a k-nearest-neighbour graph, is not a distance matrix: "
+            "what it does not hold is not 0; give all distances, or the samples"
+        )
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise InputError(
+            f"a distance matrix has a row and a column for each sample, not shape {shape}; "
+            f"give samples without distance='precomputed'"
+        )
+    if np.dtype(dtype).kind not in "iuf":
+        raise InputError(f"a distance matrix holds real numbers, not {np.dtype(dtype)}")
+
+
+def check_matrix_tile(box: AnyArray, mirrored: AnyArray, row0: int, col0: int) -> None:
+    """Refuse a tile of a matrix that holds what is no distance.
+
+    Parameters
+    ----------
+    box : (n, m)
+        Rows from `row0`, columns from `col0`.
+    mirrored : (m, n)
+        The tile on the other side of the diagonal: rows from `col0`, columns from `row0`;
+        `box` itself on the diagonal.
+    row0, col0 : int
+        Place in the matrix.
+
+    Raises
+    ------
+    InputError
+        A distance is nan, infinite, negative, not 0 on the diagonal, or differs from its
+        mirror image by more than `rounding_of` their type; row and column are named.
+    """
+    _check_values(box, row0, col0)
+    if mirrored is not box:
+        _check_values(mirrored, col0, row0)
+    _check_diagonal(box, row0, col0)
+    uneven = asymmetric(box, mirrored)
+    if uneven is not None:
+        i, j = uneven
+        raise InputError(
+            f"the distance matrix is not symmetric: {box[i, j]} at [{row0 + i}, {col0 + j}], "
+            f"{mirrored[j, i]} at [{col0 + j}, {row0 + i}] (they may differ by "
+            f"{rounding_of(box.dtype):.0e} of the larger); (D + D.T) / 2 makes it so, "
+            f"if both are meant to be the same distance"
+        )
+
+
+def asymmetric(box: AnyArray, mirrored: AnyArray) -> tuple[int, int] | None:
+    """Position of the first entry that differs from its mirror image beyond rounding."""
+    first = np.asarray(box, np.float64)
+    second = np.asarray(mirrored, np.float64).T
+    if np.array_equal(first, second):  # the usual case, at a third of the time
+        return None
+    wrong = np.abs(first - second) > rounding_of(box.dtype) * np.maximum(first, second)
+    if not wrong.any():
+        return None
+    i, j = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+    return int(i), int(j)
+
+
+def _check_values(box: AnyArray, row0: int, col0: int) -> None:
+    low, high = box.min(initial=0), box.max(initial=0)
+    if low >= 0 and np.isfinite(high):  # nan is neither
+        return
+    i, j = np.argwhere(~((box >= 0) & np.isfinite(box)))[0].tolist()
+    value = box[i, j]
+    rule = "no distance is negative (similarities are no distances)"
+    if not np.isfinite(value):
+        rule = "every distance must be finite; leave samples without distances out of the matrix"
+    raise InputError(f"the distance matrix holds {value} at [{row0 + i}, {col0 + j}]: {rule}")
+
+
+def _check_diagonal(box: AnyArray, row0: int, col0: int) -> None:
+    diagonal = np.diagonal(box, offset=row0 - col0)
+    wrong = np.flatnonzero(diagonal)
+    if wrong.size:
+        at = max(row0, col0) + int(wrong[0])
+        raise InputError(
+            f"the distance matrix holds {diagonal[wrong[0]]} at [{at}, {at}], but a sample is "
+            f"at distance 0 from itself; np.fill_diagonal(D, 0) mends rounding"
+        )
