@@ -18,7 +18,15 @@ from somscale.engine.pairs.run import run_pairs
 from somscale.engine.readers.blocked import Blocks
 from somscale.engine.readers.sources import ArraySource, ZarrSource
 from somscale.options import set_options
-from somscale.reductions.base import Block, Field, Partial, Side
+from somscale.reductions.base import (
+    Block,
+    Field,
+    Given,
+    PairWorkspace,
+    Partial,
+    Side,
+    fresh_partial,
+)
 
 TILE = 8
 N, D = 107, 3
@@ -37,6 +45,7 @@ class Counted:
     tile_rows = TILE
     calls: ClassVar[list[tuple[int, int]]] = []
     fail_at: ClassVar[int | None] = None
+    workspace = PairWorkspace()
 
     def __init__(self, operations: float = WHOLE_WALK) -> None:
         self.operations = operations
@@ -45,6 +54,12 @@ class Counted:
         Counted.calls.append((block_i.start, block_j.start))
         if len(Counted.calls) == Counted.fail_at:
             raise ArithmeticError("this tile fails")
+
+    def start(self, block_i: Block) -> Partial:
+        return {}
+
+    def finish(self, block_i: Block, gathered: Partial) -> Partial:
+        return gathered
 
     def finalize(self, total: Partial) -> Partial:
         return total
@@ -63,20 +78,20 @@ class PairSums(Counted):
         "rounded": Field("keyed", "int64"),
     }
 
-    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
-        assert side is Side.BOTH
+    def tile(
+        self, block_i: Block, block_j: Block, partial: Partial, given: Given | None = None
+    ) -> None:
         self.count(block_i, block_j)
         values = distances(block_i, block_j)
         once = np.triu(np.ones(values.shape, bool), 1) if block_i is block_j else values > -1
         found = values[once]
         keys, counts = np.unique(np.rint(found).astype(np.int64), return_counts=True)
-        return {
-            "pairs": np.asarray(found.size),
-            "total": np.asarray(found.sum()),
-            "largest": np.asarray(found.max(initial=-np.inf)),
-            "smallest": np.asarray(found.min(initial=np.inf)),
-            "rounded": np.stack([keys, counts]),
-        }
+        assert not partial["pairs"]
+        partial["pairs"] += found.size
+        partial["total"] += found.sum()
+        partial["largest"][...] = found.max(initial=-np.inf)
+        partial["smallest"][...] = found.min(initial=np.inf)
+        partial["rounded"] = np.stack([keys, counts])
 
 
 class Marks(Counted):
@@ -89,12 +104,16 @@ class Marks(Counted):
         self.side, self.tile_rows = side, tile_rows
         self.fields = {"seen": Field("sum", "int64", (N, N))}
 
-    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
+    def start(self, block_i: Block) -> Partial:
+        return fresh_partial(self.fields)
+
+    def tile(
+        self, block_i: Block, block_j: Block, partial: Partial, given: Given | None = None
+    ) -> None:
         seen = np.zeros((N, N), np.int64)
         seen[block_i.start : block_i.stop, block_j.start : block_j.stop] = 1
-        return {
-            "seen": np.triu(seen, 1) if side is Side.BOTH else seen * (1 - np.eye(N, dtype=int))
-        }
+        both = self.side is Side.BOTH
+        partial["seen"] += np.triu(seen, 1) if both else seen * (1 - np.eye(N, dtype=int))
 
 
 class RowSums(Counted):
@@ -103,23 +122,29 @@ class RowSums(Counted):
     name = "row-sums"
     side = Side.ROWS
     fields: ClassVar[dict[str, Field]] = {
-        "sums": Field("concat", inner="sum"),
-        "farthest": Field("concat", inner="max"),
+        "sums": Field("concat"),
+        "farthest": Field("concat"),
         "total": Field("sum"),
-        "heaviest_tile": Field("max", inner="sum"),
+        "heaviest_tile": Field("max"),
     }
 
-    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
-        assert side is Side.ROWS
+    def start(self, block_i: Block) -> Partial:
+        return fresh_partial(
+            {"sums": Field("concat"), "farthest": Field("concat")}, n_rows=len(block_i)
+        )
+
+    def tile(
+        self, block_i: Block, block_j: Block, partial: Partial, given: Given | None = None
+    ) -> None:
         assert (block_i is block_j) == (block_i.start == block_j.start)
         self.count(block_i, block_j)
         values = distances(block_i, block_j)
-        return {
-            "sums": values.sum(axis=1),
-            "farthest": values.max(axis=1),
-            "total": np.asarray(values.sum()),
-            "heaviest_tile": np.asarray(values.sum()),
-        }
+        partial["sums"] += values.sum(axis=1)
+        np.maximum(partial["farthest"], values.max(axis=1), out=partial["farthest"])
+
+    def finish(self, block_i: Block, gathered: Partial) -> Partial:
+        total = gathered["sums"].sum()
+        return {**gathered, "total": np.asarray(total), "heaviest_tile": np.asarray(total)}
 
 
 class CodePairs(Counted):
@@ -129,14 +154,15 @@ class CodePairs(Counted):
     side = Side.BOTH
     fields: ClassVar[dict[str, Field]] = {"table": Field("sum", "int64", (3, 3))}
 
-    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
+    def tile(
+        self, block_i: Block, block_j: Block, partial: Partial, given: Given | None = None
+    ) -> None:
         assert block_i.values.shape == (len(block_i), 0)
         i, j = np.triu_indices(len(block_i), 1)
         if block_i is not block_j:
             i, j = np.indices((len(block_i), len(block_j))).reshape(2, -1)
-        table = np.zeros((3, 3), np.int64)
-        np.add.at(table, (block_i.columns["code"][i], block_j.columns["code"][j]), 1)
-        return {"table": table}
+        pairs = block_i.columns["code"][i], block_j.columns["code"][j]
+        np.add.at(partial["table"], pairs, 1)
 
 
 class CountingSource(ArraySource):

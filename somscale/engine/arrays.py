@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from somscale._types import AnyArray
+
 if TYPE_CHECKING:
     import dask.array as da
     from dask.delayed import Delayed
 
-__all__ = ["call_later", "later_array", "sample_array", "stack_arrays"]
+__all__ = ["call_later", "join_later", "later_array", "sample_array", "stack_arrays"]
 
 
 def sample_array(pieces: Sequence[tuple[Delayed, int]], dtype: str) -> da.Array:
@@ -19,6 +23,15 @@ def sample_array(pieces: Sequence[tuple[Delayed, int]], dtype: str) -> da.Array:
     parts = [da.from_delayed(piece, (rows,), dtype=dtype) for piece, rows in pieces]
     joined: da.Array = da.concatenate(parts)
     return joined
+
+
+def join_later(pieces: Sequence[tuple[Delayed, int]], name: str) -> Delayed:
+    """The values of all samples in one array, delayed."""
+    return call_later(_join, *(piece for piece, _ in pieces), name=f"join-{name}")
+
+
+def _join(*parts: AnyArray) -> AnyArray:
+    return np.concatenate(parts)
 
 
 def later_array(value: Delayed, shape: tuple[int, ...], dtype: Any) -> da.Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from somscale.engine.linear.job import LinearJob
 
-__all__ = ["job_token"]
+__all__ = ["job_token", "text_token"]
 
 _FACTS = ("codes", "feature_weights", "sample_weights", "excluded", "missing", "masked")
 """What a reduction's result depends on besides its name, its fields and its columns."""
@@ -36,3 +36,10 @@ def job_token(job: LinearJob) -> str:
         digest.update(name.encode())
         digest.update(column.identity())
     return digest.hexdigest()[:16]
+
+
+def text_token(*parts: object) -> str:
+    """A text that is equal only where all parts are."""
+    from dask.base import tokenize
+
+    return str(tokenize(*parts))[:16]

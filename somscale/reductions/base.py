@@ -28,9 +28,11 @@ __all__ = [
     "TILE_ROWS",
     "Block",
     "Field",
+    "Given",
     "HasFields",
     "LinearReduction",
     "PairReduction",
+    "PairWorkspace",
     "Partial",
     "Rows",
     "RunResult",
@@ -45,7 +47,7 @@ TILE_ROWS = 2048
 Partial: TypeAlias = dict[str, NDArray[Any]]
 RunResult: TypeAlias = list[Partial]
 """The partials of one task, one a reduction."""
-Merge: TypeAlias = Literal["sum", "max", "min", "concat", "keyed"]
+Merge: TypeAlias = Literal["sum", "max", "min", "concat", "keyed", "rows", "listed"]
 State = TypeVar("State")
 
 
@@ -55,26 +57,31 @@ class Field:
 
     Parameters
     ----------
-    merge : {"sum", "max", "min", "concat", "keyed"}
+    merge : {"sum", "max", "min", "concat", "keyed", "rows", "listed"}
         "concat" joins values of samples in sample order; "keyed" adds sparse
-        counts or weights of integer keys, (2, m) int64 or float64.
+        counts or weights of integer keys, (2, m) int64 or float64; "rows" adds values of
+        some samples, (m, 1 + c) float64 with the samples' ascending numbers in front;
+        "listed" joins values of those samples that a column lists, in sample order.
     dtype : str
         NumPy type of the array.
     shape : tuple of int
-        Shape; for "concat" the shape of one sample's value.
-    inner : same as `merge`, optional
-        ROWS walks only: how a field of the kept rows merges over the other side.
+        Shape; for "concat" the shape of one sample's value, for "rows" ``(1 + c,)``, for "listed"
+        the shape of one listed sample's value.
     """
 
     merge: Merge
     dtype: str = "float64"
     shape: tuple[int, ...] = ()
-    inner: Merge | None = None
+
+    @property
+    def samplewise(self) -> bool:
+        """Whether it grows with the samples that were seen."""
+        return self.merge in ("concat", "rows")
 
     @property
     def nbytes(self) -> int:
-        """Bytes of one array; for "concat" of one sample's value, for "keyed" nothing."""
-        if self.merge == "keyed":
+        """Bytes of one array; for "concat" and "rows" of one sample, for "keyed" nothing."""
+        if self.merge in ("keyed", "listed"):
             return 0
         return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
 
@@ -90,6 +97,8 @@ def _identity(spec: Field, n_rows: int) -> NDArray[Any]:
         return np.zeros(spec.shape, dtype)
     if spec.merge == "concat":
         return np.zeros((n_rows, *spec.shape), dtype)
+    if spec.merge in ("rows", "listed"):
+        return np.zeros((0, *spec.shape), dtype)
     if spec.merge == "keyed":
         return np.zeros((2, 0), dtype)
     low, high = _extremes(dtype)
@@ -216,15 +225,54 @@ class Side(Enum):
 
 @dataclass(frozen=True)
 class Block:
-    """Samples of a pair walk: rows [start, stop), all features, and their columns."""
+    """Samples of a pair walk: rows [start, stop), all features, and their columns.
+
+    `memo` is for what a reduction makes of the block once, for all blocks it meets.
+    """
 
     start: int
     stop: int
     values: AnyArray
     columns: Mapping[str, AnyArray] = field(default_factory=dict)
+    memo: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.stop - self.start
+
+
+@dataclass(frozen=True)
+class Given:
+    """Distances of two blocks that a stored matrix has.
+
+    Parameters
+    ----------
+    box : (n_i, n_j)
+        From the rows of block i.
+    mirrored : (n_j, n_i)
+        From the rows of block j.
+    """
+
+    box: AnyArray
+    mirrored: AnyArray
+
+
+@dataclass(frozen=True)
+class PairWorkspace:
+    """Memory a pair reduction holds besides its partials, for the plan.
+
+    Parameters
+    ----------
+    tile_bytes : int
+        Bytes held while one tile is accumulated.
+    row_bytes : int
+        Bytes a row of a block that is held, for what its memo keeps.
+    kept_row_bytes : int
+        ROWS walks: bytes a kept row for what it gathers over all others.
+    """
+
+    tile_bytes: int = 0
+    row_bytes: int = 0
+    kept_row_bytes: int = 0
 
 
 class PairReduction(Protocol):
@@ -235,13 +283,27 @@ class PairReduction(Protocol):
     side: Side
     operations: float
     """Arithmetic operations a pair."""
+    workspace: PairWorkspace
 
     @property
     def fields(self) -> Mapping[str, Field]:
         """The arrays of a partial."""
 
-    def tile(self, block_i: Block, block_j: Block, side: Side) -> Partial:
-        """Accumulate the pairs of two blocks; on the diagonal each pair once, self left out."""
+    def start(self, block_i: Block) -> Partial:
+        """ROWS: what a kept block gathers, before it has met any other."""
+
+    def tile(
+        self, block_i: Block, block_j: Block, partial: Partial, given: Given | None = None
+    ) -> None:
+        """Accumulate the pairs of two blocks, each once and no sample with itself.
+
+        PAIRS: into a fresh partial; ROWS: into what `start` gave for block i, which meets
+        all blocks in order.  The diagonal is known by the two being one.  `given` holds the
+        distances of the two blocks where a stored matrix has them.
+        """
+
+    def finish(self, block_i: Block, gathered: Partial) -> Partial:
+        """ROWS: the partial of a kept block that has met all others."""
 
     def finalize(self, total: Partial) -> Any:
         """Turn the merged partial into finished statistics."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from somscale._types import AnyArray
 from somscale.kernels.counts import merge_keyed
+from somscale.kernels.rowwise import merge_rows
 from somscale.reductions.base import Field, Partial
 
 __all__ = ["Fold", "fold_nodes", "merge_partials"]
@@ -34,9 +35,9 @@ def _merge(spec: Field, left: AnyArray, right: AnyArray) -> AnyArray:
         return np.asarray(np.maximum(left, right))
     if spec.merge == "min":
         return np.asarray(np.minimum(left, right))
-    if spec.merge == "concat":
+    if spec.merge in ("concat", "listed"):
         return np.concatenate([left, right])
-    return merge_keyed(left, right)
+    return merge_rows(left, right) if spec.merge == "rows" else merge_keyed(left, right)
 
 
 class Fold:

@@ -142,7 +142,7 @@ def _candidates(job: PairJob, workers: int, where: Workers) -> Iterator[PairCut]
         for tiles in sizes:
             if reading == "sent":
                 yield PairCut(tiles, tiles, reading, fan_in)
-            elif reading == "panels":
+            elif reading == "panels" and job.matrix is None:
                 for panel in (tiles >> n for n in range(tiles.bit_length())):
                     yield PairCut(tiles, panel, reading, fan_in)
             else:
@@ -150,8 +150,11 @@ def _candidates(job: PairJob, workers: int, where: Workers) -> Iterator[PairCut]
 
 
 def _readings(job: PairJob, where: Workers) -> list[Reading]:
-    if job.blocks is not None:
+    if job.blocks is not None or job.matrix_blocks is not None:
         return ["sent"]
+    if job.stored is not None:
+        resident = job.stored.resident
+        return ["sent" if where == "pool" else "memory"] if resident else ["panels"]
     if job.source is None:
         return ["memory"]
     if job.source.resident:
@@ -177,6 +180,9 @@ def _task_sizes(job: PairJob, workers: int) -> list[int]:
 
 def bytes_read(job: PairJob, cut: PairCut, processes: int) -> int:
     """Bytes of samples that all tasks decode; a chunk counts whole, every time."""
+    if job.matrix is not None:
+        # a box beside the diagonal, and the one that mirrors it
+        return int(job.n_rows**2 * job.matrix.dtype.itemsize)
     if job.source is None or cut.reading == "sent":
         return job.n_rows * job.n_features * itemsize_of(job)
     if cut.reading == "memory":

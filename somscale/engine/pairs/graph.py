@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
@@ -86,20 +87,46 @@ class _Panels:
 
     def __init__(self, plan: PairPlan, keys: str) -> None:
         job, cut = plan.job, plan.cut
+        self._job, self._cut, self._keys = job, cut, keys
+        self._all: Delayed | None = None
+        if job.matrix is not None:
+            return
         self._panels = [
             _panel(job, *cut.run_rows(job, run), key=(f"panel-{keys}", run))
             for run in range(cut.runs(job))
         ]
-        self._all: Delayed | None = None
         if job.side is Side.ROWS:
             # one dependency a task instead of one for every panel
             self._all = bound(_gather)(*self._panels, dask_key_name=f"panels-{keys}")
 
     def of(self, task: Square) -> list[Delayed]:
         """The panels that a task walks."""
+        if self._job.matrix is not None:
+            return self._boxes(task)
         if self._all is not None:
             return [self._all]
         return [self._panels[run] for run in sorted({task.row, task.column})]
+
+    def _boxes(self, task: Square) -> list[Delayed]:
+        """The boxes of a matrix that a task walks, on both sides of the diagonal."""
+        runs = [self._cut.run_rows(self._job, run) for run in (task.row, task.column)]
+        rows, columns = runs if self._job.side is Side.BOTH else (runs[0], (0, self._job.n_rows))
+        places = dict.fromkeys([(rows, columns), (columns, rows)])
+        return [
+            bound(_box, a[0], b[0])(
+                self._read(slice(*a), slice(*b)),
+                dask_key_name=(f"box-{self._keys}", task.number, number),
+            )
+            for number, (a, b) in enumerate(places)
+        ]
+
+    def _read(self, rows: slice, columns: slice) -> Any:
+        stored = self._job.stored
+        return self._job.matrix[rows, columns] if stored is None else stored.read(rows, columns)
+
+
+def _box(top: int, left: int, values: AnyArray) -> Panel:
+    return top, left, np.asarray(values)
 
 
 def _panel(job: PairJob, start: int, stop: int, *, key: tuple[str, int]) -> Delayed:
@@ -107,7 +134,7 @@ def _panel(job: PairJob, start: int, stop: int, *, key: tuple[str, int]) -> Dela
         if job.source is None:
             raise ValueError("this job has no samples to send")
         values = job.source.read(slice(start, stop), slice(0, job.n_features))
-        panel: Delayed = delayed((start, values), traverse=False, name=key)
+        panel: Delayed = delayed((start, 0, values), traverse=False, name=key)
         return panel
     inputs, arrival = job.blocks.inputs(start, stop)
     joined: Delayed = bound(_join, arrival, start, stop)(*inputs, dask_key_name=key)
@@ -116,7 +143,7 @@ def _panel(job: PairJob, start: int, stop: int, *, key: tuple[str, int]) -> Dela
 
 def _join(arrival: Arrival, start: int, stop: int, *blocks: AnyArray) -> Panel:
     source = arrival.source(blocks)
-    return start, source.read(slice(start, stop), slice(0, source.shape[1]))
+    return start, 0, source.read(slice(start, stop), slice(0, source.shape[1]))
 
 
 def _gather(*panels: Panel) -> list[Panel]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from somscale.engine.pairs.zorder import WHOLE, Square, upper_squares
 from somscale.engine.readers.blocked import Blocks
@@ -21,6 +21,7 @@ Reading: TypeAlias = Literal["memory", "loaded", "panels", "sent"]
 
 "memory": they are in memory already; "loaded": read whole, once a process;
 "panels": every task reads the rows it needs; "sent": they arrive with the task.
+A stored matrix of distances is never loaded whole.
 """
 
 
@@ -39,7 +40,11 @@ class PairJob:
     blocks : Blocks, optional
         The samples in Dask arrays, instead of `source`.
     columns : mapping of str to RowValues
-        Codes read beside the samples.
+        Codes, and samples of a projection, read beside the samples.
+    matrix : Source or Dask array, optional
+        The distances (N, N) of the samples, instead of these.
+    given : bool
+        Whether there is such a matrix.
 
     Raises
     ------
@@ -53,8 +58,12 @@ class PairJob:
     source: Source | None = None
     blocks: Blocks | None = None
     columns: Mapping[str, RowValues] = field(default_factory=dict)
+    matrix: Any = None
+    given: bool = False
 
     def __post_init__(self) -> None:
+        # known also to a task that the matrix itself does not travel with
+        object.__setattr__(self, "given", self.given or self.matrix is not None)
         sides = {reduction.side for reduction in self.reductions}
         if len(sides) != 1:
             raise InputError(
@@ -63,10 +72,10 @@ class PairJob:
             )
         for reduction in self.reductions:
             for name, spec in reduction.fields.items():
-                if spec.merge == "concat" and (self.side is Side.BOTH or spec.inner is None):
+                if spec.merge == "concat" and self.side is Side.BOTH:
                     raise InputError(
-                        f"field {name!r} of {reduction.name!r} holds values of samples; give it "
-                        "Side.ROWS and the `inner` merge over the other samples"
+                        f"field {name!r} of {reduction.name!r} joins values of samples, which a "
+                        "walk over pairs sees in several tasks; give it Side.ROWS or merge 'rows'"
                     )
 
     @property
@@ -97,7 +106,17 @@ class PairJob:
 
     def without_samples(self) -> PairJob:
         """The same job, its samples left behind."""
-        return replace(self, source=None, blocks=None)
+        return replace(self, source=None, blocks=None, matrix=None)
+
+    @property
+    def stored(self) -> Source | None:
+        """A matrix of distances that tasks read for themselves."""
+        return None if self.matrix is None or self.matrix_blocks is not None else self.matrix
+
+    @property
+    def matrix_blocks(self) -> Any:
+        """A matrix of distances in a Dask array."""
+        return self.matrix if hasattr(self.matrix, "dask") else None
 
 
 @dataclass(frozen=True)

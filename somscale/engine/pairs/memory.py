@@ -14,9 +14,6 @@ from somscale.reductions.base import Side
 
 __all__ = ["itemsize_of", "project_pairs"]
 
-_TILE_ARRAYS = 4
-"""Arrays of one value a pair that a tile keeps at a time: distances, keys, masks, an order."""
-
 
 def project_pairs(
     job: PairJob, cut: PairCut, *, baseline: int, threads: int, workers: Workers
@@ -38,45 +35,55 @@ def project_pairs(
     """
     tasks = cut.n_tasks(job)
     fields = [spec for r in job.reductions for spec in r.fields.values()]
-    whole = sum(spec.nbytes for spec in fields if spec.merge != "concat")
-    a_row = sum(spec.nbytes for spec in fields if spec.merge == "concat")
-    held = (
-        _tile_bytes(job) + _panel_bytes(job, cut, workers) + _partial_bytes(job, cut, whole, a_row)
-    )
+    whole = sum(spec.nbytes for spec in fields if not spec.samplewise)
+    a_row = sum(spec.nbytes for spec in fields if spec.samplewise)
+    held = _tile_bytes(job) + _block_bytes(job, cut)
+    held += _panel_bytes(job, cut, workers) + _partial_bytes(job, cut, whole, a_row)
+    waiting = waiting_partials(tasks, cut.fan_in, threads)
+    if job.side is Side.BOTH:
+        # values of samples wait in the partials of both runs that a task has met
+        whole += a_row * min(2 * cut.run_tiles * job.tile_rows, job.n_rows)
     return Memory(
         baseline=baseline,
         task=held + TASK_OVERHEAD,
         threads=min(threads, tasks),
-        partials=whole * waiting_partials(tasks, cut.fan_in, threads),
+        partials=whole * waiting,
         results=2 * a_row * job.n_rows,
         samples=_sample_bytes(job, cut, workers),
     )
 
 
 def _tile_bytes(job: PairJob) -> int:
-    """Arrays of a tile's pairs, and both of its blocks as float64."""
+    """What one tile takes, and the distances that a stored matrix has for it."""
     rows = min(job.tile_rows, job.n_rows)
-    return 8 * rows * (_TILE_ARRAYS * rows + 2 * job.n_features)
+    given = 0 if job.matrix is None else 4 * rows * rows * job.matrix.dtype.itemsize
+    return given + max(reduction.workspace.tile_bytes for reduction in job.reductions)
+
+
+def _block_bytes(job: PairJob, cut: PairCut) -> int:
+    """What reductions make of the blocks at hand."""
+    rows = min(job.tile_rows, job.n_rows)
+    kept = min(cut.run_tiles, job.n_tiles) * rows
+    at_once = kept + min(cut.panel_tiles, job.n_tiles) * rows
+    if job.side is Side.BOTH:
+        at_once = 2 * min(cut.panel_tiles, job.n_tiles) * rows
+    space = [reduction.workspace for reduction in job.reductions]
+    return at_once * sum(s.row_bytes for s in space) + kept * sum(s.kept_row_bytes for s in space)
 
 
 def _partial_bytes(job: PairJob, cut: PairCut, whole: int, a_row: int) -> int:
     """Partials of a task that wait in its trees."""
-    if job.side is Side.BOTH:
-        return whole * (cut.level(job) + 3)
-    depth = (job.n_tiles - 1).bit_length() + 2
-    kept = min(cut.run_tiles, job.n_tiles)
-    # all kept tiles wait for the next panel, unless one panel holds all
-    at_once = 1 if cut.panel_tiles >= job.n_tiles else kept
-    rows = min(job.tile_rows, job.n_rows)
-    inner = (whole + a_row * rows) * (depth * at_once + kept)
-    return inner + whole * (cut.level(job) + 3) + 2 * a_row * kept * rows
+    rows = min(cut.run_tiles * job.tile_rows, job.n_rows)
+    sides = 2 if job.side is Side.BOTH else 1
+    # rows of the squares that wait halve from level to level
+    return whole * (cut.level(job) + 3) + 3 * a_row * sides * rows
 
 
 def _panel_bytes(job: PairJob, cut: PairCut, workers: Workers) -> int:
     """Panels of samples that a task holds by itself, and its columns."""
     kept = min(cut.run_tiles * job.tile_rows, job.n_rows)
     panel = min(cut.panel_tiles * job.tile_rows, job.n_rows)
-    codes = 8 * len(job.columns) * (kept + panel)
+    codes = 8 * sum(column.width for column in job.columns.values()) * (kept + panel)
     if cut.reading == "panels" and job.source is not None:
         reading = reading_bytes(job.source, panel, job.n_features)
         at_hand = panel if job.side is Side.BOTH else kept

@@ -15,8 +15,8 @@ from somscale.reductions.base import RunResult
 
 __all__ = ["Panel", "Sent", "pairs_or_recall"]
 
-Panel: TypeAlias = tuple[int, AnyArray]
-"""First row and values of some rows."""
+Panel: TypeAlias = tuple[int, int, AnyArray]
+"""First row, first column and values of a box of the samples, or of a matrix."""
 Sent: TypeAlias = Resident | list[Panel] | Panel
 """Samples that reach a task with it: held once a process, all panels, or one of them."""
 
@@ -40,4 +40,4 @@ def _reader(job: PairJob, sent: tuple[Sent, ...]) -> Reader | None:
         if isinstance(item, Resident):
             return item
         panels += item if isinstance(item, list) else [item]
-    return PanelReader(panels) if panels else job.source
+    return PanelReader(panels) if panels else job.stored or job.source

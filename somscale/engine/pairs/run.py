@@ -22,7 +22,7 @@ from somscale.reductions.base import Partial
 if TYPE_CHECKING:
     from somscale.engine.later import LazyPass
 
-__all__ = ["lazy_pairs", "plan_pair_job", "run_pairs"]
+__all__ = ["lazy_pairs", "pair_total_later", "plan_pair_job", "run_pairs"]
 
 
 def plan_pair_job(job: PairJob, *, lazy: bool = False) -> PairPlan:
@@ -69,7 +69,8 @@ def run_pairs(job: PairJob, *, sink: Sink | None = None, token: str | None = Non
     # fresh keys: a cluster would answer a second try with the failure of the first
     keys = uuid.uuid4().hex
     run = _run_dask
-    if where.alone(plan.tasks, job.operations) and job.blocks is None:
+    in_dask = job.blocks is not None or job.matrix_blocks is not None
+    if where.alone(plan.tasks, job.operations) and not in_dask:
         run = _run_serial
     try:
         totals = run(plan, where, keys, sink, token or keys)
@@ -136,3 +137,15 @@ def lazy_pairs(job: PairJob, token: str) -> LazyPass:
     plan = _plan(job, where, lazy=True)
     graph = build_pair_graph(plan, token, pool=where.workers == "pool")
     return later(job.reductions, graph, token)
+
+
+def pair_total_later(job: PairJob, token: str, job_node: Any) -> Any:
+    """The merged sums of a walk whose columns are not known yet, delayed.
+
+    `job` has their widths; `job_node` is the delayed job without samples.
+    """
+    from somscale.engine.pairs.graph import build_pair_graph
+
+    where = where_to_run()
+    plan = _plan(job, where, lazy=True)
+    return build_pair_graph(plan, token, pool=where.workers == "pool", job_node=job_node).total

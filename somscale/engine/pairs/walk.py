@@ -6,8 +6,8 @@ held and what is read again differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +16,14 @@ from somscale._types import AnyArray
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.pairs.job import PairCut, PairJob, rows_of
 from somscale.engine.pairs.zorder import Square, upper_squares
-from somscale.reductions.base import Block, Field, PairReduction, Partial, RunResult, Side
+from somscale.reductions.base import (
+    Block,
+    Given,
+    Partial,
+    RunResult,
+    Side,
+    fresh_partial,
+)
 from somscale.reductions.merge import Fold
 
 __all__ = ["PanelReader", "Reader", "walk_pairs"]
@@ -31,21 +38,24 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class PanelReader:
-    """Panels of rows that a task was given.
+    """Boxes of samples, or of a matrix, that a task was given.
 
     Parameters
     ----------
-    panels : sequence of (int, array)
-        First row and values of every panel.
+    panels : sequence of (int, int, array)
+        First row, first column and values of every box.
     """
 
-    panels: Sequence[tuple[int, AnyArray]]
+    panels: Sequence[tuple[int, int, AnyArray]]
 
     def read(self, rows: slice, features: slice) -> AnyArray:
-        """The values of some rows of one panel."""
-        for start, values in self.panels:
-            if start <= rows.start and rows.stop <= start + len(values):
-                return values[rows.start - start : rows.stop - start, features]
+        """The values of some rows and columns of one box."""
+        for top, left, values in self.panels:
+            down, across = rows.start - top, features.start - left
+            box = values[down : rows.stop - top, across : features.stop - left]
+            wanted = (rows.stop - rows.start, features.stop - features.start)
+            if min(down, across) >= 0 and box.shape == wanted:
+                return box
         raise ValueError(f"rows {rows.start} to {rows.stop} did not arrive with the task")
 
 
@@ -86,73 +96,55 @@ def _walk_square(job: PairJob, cut: PairCut, task: Square, reader: Reader | None
         for number in panels:
             if number not in held:
                 held[number] = _read_panel(job, number * size, size, reader)
-        _fold_square(job, size, square, held, folds)
+        left, right = held[square.row], held[square.column]
+        for tile in upper_squares(square, size.bit_length() - 1, job.n_tiles):
+            pair = left[tile.row % size], right[tile.column % size]
+            given = _given(job, *pair, reader)
+            for fold, reduction in zip(folds, job.reductions, strict=True):
+                partial = fresh_partial(reduction.fields)
+                reduction.tile(*pair, partial, given)
+                fold.add(0, tile.number, partial)
+        del left, right  # before more is read
     return [_result(fold) for fold in folds]
 
 
-def _fold_square(
-    job: PairJob, size: int, square: Square, held: Mapping[int, list[Block]], folds: list[Fold]
-) -> None:
-    """Accumulate the tiles between two panels; nothing holds on to these afterwards."""
-    left, right = held[square.row], held[square.column]
-    for tile in upper_squares(square, size.bit_length() - 1, job.n_tiles):
-        block_i, block_j = left[tile.row % size], right[tile.column % size]
-        for fold, reduction in zip(folds, job.reductions, strict=True):
-            fold.add(0, tile.number, reduction.tile(block_i, block_j, Side.BOTH))
+def _given(job: PairJob, block_i: Block, block_j: Block, reader: Reader | None) -> Given | None:
+    """The distances of two blocks that a stored matrix has, both ways round."""
+    if not job.given or reader is None:
+        return None
+    rows, columns = slice(block_i.start, block_i.stop), slice(block_j.start, block_j.stop)
+    box = reader.read(rows, columns)
+    return Given(box, box if block_i is block_j else reader.read(columns, rows))
 
 
 def _walk_rows(job: PairJob, cut: PairCut, task: Square, reader: Reader | None) -> RunResult:
     first = task.row * cut.run_tiles
     kept = _read_panel(job, first, cut.run_tiles, reader)
-    rows = [_Row(job, tile, block) for tile, block in enumerate(kept, first)]
+    gathered = [[reduction.start(block) for reduction in job.reductions] for block in kept]
     for start in range(0, job.n_tiles, cut.panel_tiles):
-        # the panel before is let go of as the next is read
-        _meet(job, rows, start, _read_panel(job, start, cut.panel_tiles, reader))
+        others = _read_panel(job, start, cut.panel_tiles, reader)
+        for tile, own in enumerate(kept, first):
+            for number, other in enumerate(others, start):
+                # a reduction knows the diagonal by its one block
+                pair = own, own if tile == number else other
+                given = _given(job, *pair, reader)
+                for reduction, partial in zip(job.reductions, gathered[tile - first], strict=True):
+                    reduction.tile(*pair, partial, given)
+        del others  # before the next is read
     folds = [Fold(reduction.fields) for reduction in job.reductions]
-    for row in rows:
-        for fold, partial in zip(folds, row.total, strict=True):
-            fold.add(0, row.tile, partial)
+    for tile, own in enumerate(kept, first):
+        for fold, reduction, partial in zip(
+            folds, job.reductions, gathered[tile - first], strict=True
+        ):
+            fold.add(0, tile, reduction.finish(own, partial))
+        gathered[tile - first] = []
     return [_result(fold) for fold in folds]
-
-
-class _Row:
-    """A kept tile, and what it has gathered over the tiles it has met."""
-
-    def __init__(self, job: PairJob, tile: int, block: Block) -> None:
-        self.tile = tile
-        self.block = block
-        self.folds = [Fold(_inner_fields(reduction)) for reduction in job.reductions]
-        self.total: RunResult = []
-
-    def finish(self) -> None:
-        """Keep the totals alone, which are smaller than the tree they come from."""
-        self.total = [_result(fold) for fold in self.folds]
-        self.folds = []
-
-
-def _meet(job: PairJob, rows: Sequence[_Row], start: int, others: Sequence[Block]) -> None:
-    """Let every kept tile meet the tiles of a panel."""
-    for row in rows:
-        for tile, block_j in enumerate(others, start):
-            # a reduction may know the diagonal by its one block
-            other = row.block if tile == row.tile else block_j
-            for fold, reduction in zip(row.folds, job.reductions, strict=True):
-                fold.add(0, tile, reduction.tile(row.block, other, Side.ROWS))
-        if start + len(others) == job.n_tiles:
-            row.finish()
-
-
-def _inner_fields(reduction: PairReduction) -> dict[str, Field]:
-    return {
-        name: replace(spec, merge=spec.inner or spec.merge)
-        for name, spec in reduction.fields.items()
-    }
 
 
 def _read_panel(job: PairJob, first_tile: int, tiles: int, reader: Reader | None) -> list[Block]:
     """Read neighbouring tiles at once, and hand them out as blocks."""
     top, bottom = rows_of(job, first_tile, tiles)
-    if reader is None:
+    if reader is None or job.given:
         values: AnyArray = np.empty((bottom - top, 0))
     else:
         values = reader.read(slice(top, bottom), slice(0, job.n_features))

@@ -135,6 +135,14 @@ class Blocks:
         return np.result_type(*(part.array.dtype for part in self.parts))
 
     @property
+    def whole(self) -> da.Array:
+        """The one array (sample, feature) that these are."""
+        if len(self.parts) > 1 or self.kept is not None or self.parts[0].array.ndim != 2:
+            raise ValueError("the samples are more than one array of two dims")
+        array: da.Array = self.parts[0].array.transpose(self.parts[0].order)
+        return array
+
+    @property
     def name(self) -> str:
         """Equal names mean equal values."""
         names = [f"{part.array.name}{part.order}" for part in self.parts]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,19 @@ from numpy.typing import NDArray
 from somscale._types import AnyArray, Int
 from somscale.engine.readers.boxes import readings
 
-__all__ = ["Column", "RowValues", "SampleValues", "code_dtype"]
+__all__ = ["Column", "RowValues", "SampleValues", "SampleVectors", "code_dtype"]
 
 
 class RowValues(Protocol):
-    """One value a sample, as a pass reads it."""
+    """One value a sample, or some, as a pass reads it."""
 
     @property
     def values(self) -> AnyArray:
         """Where they are held."""
+
+    @property
+    def width(self) -> int:
+        """Values of one sample."""
 
     def read(self, start: int, stop: int) -> AnyArray:
         """The values of some samples."""
@@ -60,6 +64,7 @@ class Column:
     categories: AnyArray | range
     name: str = "labels"
     n_excluded: int = 0
+    width: ClassVar[int] = 1
 
     def __len__(self) -> int:
         return len(self.values)
@@ -130,6 +135,7 @@ class SampleValues:
     """
 
     values: AnyArray
+    width: ClassVar[int] = 1
 
     def __len__(self) -> int:
         return self.values.size
@@ -145,3 +151,32 @@ class SampleValues:
     def identity(self) -> bytes:
         """Bytes that are equal only where the values are."""
         return _identity(self.values, "")
+
+
+@dataclass(frozen=True)
+class SampleVectors:
+    """Some numbers of every sample: its place in an embedding.
+
+    Parameters
+    ----------
+    values : (N, C)
+        In memory.
+    """
+
+    values: AnyArray
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def width(self) -> int:
+        """Components C."""
+        return int(self.values.shape[1])
+
+    def read(self, start: int, stop: int) -> AnyArray:
+        """The vectors of some samples, (n, C)."""
+        return self.values[start:stop]
+
+    def identity(self) -> bytes:
+        """Bytes that are equal only where the vectors are."""
+        return _identity(self.values, "vectors")
