@@ -35,6 +35,12 @@ class MomentStats:
         Σ‖x − m_k‖ about the centres m_k of the pass; 0 where a cluster's samples are equal.
     missing_features : (D,) bool or None
         Features that were left out because every sample lacks them.
+    centers : (K, D) float64 or None
+        m_k − o of the centres m_k of the pass.
+    radii : (N,) float64 or None
+        ‖x − m_k‖ of every sample, where they were asked for; nan where it takes no part.
+    reaches : (K,) float64 or None
+        The largest of every cluster; −inf without samples.
 
     Notes
     -----
@@ -49,6 +55,9 @@ class MomentStats:
     squares: Float
     distances: Float
     missing_features: Bool | None = None
+    centers: Float | None = None
+    radii: Float | None = None
+    reaches: Float | None = None
 
     @classmethod
     def of(
@@ -84,6 +93,9 @@ class MomentStats:
             squares=np.where(equal, 0.0, squares),
             distances=np.where(equal, 0.0, total["distances"]),
             missing_features=missing_features,
+            centers=codes,
+            radii=total.get("radii"),
+            reaches=total.get("reaches"),
         )
 
     @property

@@ -127,6 +127,13 @@ class MomentsReduction:
         again.codes = stats.raw_offsets
         return again
 
+    def samplewise(self) -> MomentsReduction:
+        """The same reduction, which also keeps every sample's distance to its centre."""
+        again = copy.copy(self)
+        radii, reaches = Field("concat", "float64"), Field("max", "float64", (len(self.codes),))
+        again.fields = {**self.fields, "radii": radii, "reaches": reaches}
+        return again
+
     def named(self, name: str) -> MomentsReduction:
         """The same reduction under another name."""
         again = copy.copy(self)
@@ -193,6 +200,11 @@ class MomentsReduction:
             sample_weights=state.weights,
             weights=partial.get("weights"),
         )
+        if "radii" in partial:
+            taken = clusters >= 0
+            radii = np.where(taken, np.sqrt(state.squares), np.nan)
+            partial["radii"][state.rows.within] = radii
+            np.maximum.at(partial["reaches"], clusters[taken], radii[taken])
 
     def finalize(self, total: Partial) -> MomentStats:
         """Finished statistics; samples that no index can be computed from raise here."""
