@@ -34,4 +34,12 @@ class UnknownMetricError(InputError):
 
 
 class MemoryBudgetError(SomscaleError, MemoryError):
-    """The projected peak memory of a plan exceeds the budget; nothing was computed."""
+    """The projected peak memory of a plan exceeds the budget; nothing was computed.
+
+    Attributes
+    ----------
+    needed : int
+        The smallest budget that works, in bytes; 0 where it is not known.
+    """
+
+    needed: int = 0

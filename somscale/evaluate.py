@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -12,9 +13,10 @@ from somscale.engine.planview import Plan
 from somscale.engine.readers.opening import SampleDims
 from somscale.engine.readers.variables import Variables
 from somscale.metrics.assemble import assemble, refuse_clashes
-from somscale.metrics.compute import Problem, plan_problem, solve
-from somscale.metrics.problem import READING, pose
-from somscale.metrics.selection import Metrics, select
+from somscale.metrics.compute import plan_problem, solve
+from somscale.metrics.problem import READING, pose, with_sampling
+from somscale.metrics.question import Problem
+from somscale.metrics.selection import Metrics, left_out, select
 from somscale.store import open_dataset
 
 __all__ = ["evaluate", "plan"]
@@ -37,6 +39,8 @@ def evaluate(
     mask: Any = None,
     feature_weights: Any = None,
     sample_weights: Any = None,
+    sample_anchors: int | None = None,
+    seed: int = 0,
     **parameters: Any,
 ) -> xr.Dataset:
     """Judge a map or a clustering, or several candidates at once, by any number of indices.
@@ -94,6 +98,13 @@ def evaluate(
     sample_weights : array, DataArray or "coslat", optional
         Weights w ≥ 0 of the samples in every mean and sum over samples of the indices of a
         map, or of samples and clusters.
+    sample_anchors : int, optional
+        Estimate sums over all pairs: so many samples are drawn, and each is compared with
+        all others, in time linear in the samples.  Every estimate comes with its standard
+        error and a 95 % interval.  Indices that are made of extremes refuse; those that
+        take linear time anyhow stay exact.
+    seed : int
+        Which samples are drawn; the same ones for any chunks, workers and candidates.
     **parameters
         Parameters of indices, for each index that has one of this name, for
         example ``temperature=[1, 2]``, ``kernel="window"``,
@@ -107,6 +118,9 @@ def evaluate(
         ``source``, and ``note(metric)``: why a value is nan.  Every other index is a
         variable of its name, on dims ``unit``, ``cluster``, ``temperature``, … and the
         samples' own.
+        With `sample_anchors`: ``standard_error``, ``interval_low`` and ``interval_high``
+        along ``metric``, nan where a value is exact, and the same of every other estimate
+        under its name, as ``cluster_silhouette_standard_error``.
         Lazy when the samples are a Dask collection, else computed.
 
     Raises
@@ -140,10 +154,15 @@ def evaluate(
         "feature_weights": feature_weights,
         "sample_weights": sample_weights,
     }
-    problem, named = _problem(samples, projection, labels, settings)
+    distance = parameters.get("distance", "euclidean")
+    problem, named = _problem(samples, projection, labels, settings, distance=distance)
+    problem = with_sampling(problem, sample_anchors, seed)
     requests = select(metrics, problem, cost=cost, convention=convention, parameters=parameters)
     refuse_clashes(problem, requests)
-    return assemble(problem, requests, solve(problem, requests), named=named)
+    result = assemble(problem, requests, solve(problem, requests), named=named)
+    if omitted := left_out(metrics, problem):
+        result.attrs["indices_left_out"] = json.dumps(omitted)
+    return result
 
 
 def plan(
@@ -175,22 +194,29 @@ def plan(
         No plan fits the budget; the smallest budget that works is named.
     """
     settings = {**_POLICIES, **READING}
+    anchors, seed = parameters.pop("sample_anchors", None), parameters.pop("seed", 0)
     given = {name: parameters.pop(name, default) for name, default in settings.items()}
-    problem, _ = _problem(samples, projection, labels, given, reads=False)
+    distance = parameters.get("distance", "euclidean")
+    problem, _ = _problem(samples, projection, labels, given, reads=False, distance=distance)
+    problem = with_sampling(problem, anchors, seed)
     requests = select(metrics, problem, cost=cost, convention=convention, parameters=parameters)
     refuse_clashes(problem, requests)
-    return Plan(
-        plan_problem(problem, requests),
-        [request.label for request in requests],
-        list(problem.candidates),
-    )
+    passes, searches = plan_problem(problem, requests)
+    labels = [request.label for request in requests]
+    return Plan(passes, labels, list(problem.candidates), searches)
 
 
 _POLICIES = {"noise": "cluster", "noise_label": -1, "missing_labels": "error"}
 
 
 def _problem(
-    samples: Any, projection: Any, labels: Any, settings: Mapping[str, Any], *, reads: bool = True
+    samples: Any,
+    projection: Any,
+    labels: Any,
+    settings: Mapping[str, Any],
+    *,
+    reads: bool = True,
+    distance: Any = "euclidean",
 ) -> tuple[Problem, bool]:
     """The problem, and whether the candidates have names of the user's."""
     named = isinstance(projection, dict)
@@ -198,7 +224,8 @@ def _problem(
     candidates = {name: _open_candidate(value) for name, value in candidates.items()}
     policies = {name.removesuffix("_labels"): settings[name] for name in _POLICIES}
     reading = {name: settings[name] for name in READING}
-    return pose(samples, candidates, labels, policies, reading, reads=reads), named
+    problem = pose(samples, candidates, labels, policies, reading, reads=reads, distance=distance)
+    return problem, named
 
 
 def _open_candidate(candidate: Any) -> Any:

@@ -38,7 +38,7 @@ ALLOWED = {
     "store": FLOOR | PASSES,
     "training": FLOOR | {"topology", "reductions", "engine", "codebook"},
     "clustering": FLOOR | {"topology", "codebook"},
-    "metrics": FLOOR | {"kernels", "topology", "reductions", "engine", "codebook"},
+    "metrics": FLOOR | {"kernels", "topology", "spaces", "reductions", "engine", "codebook"},
     "evaluate": FLOOR | BELOW_EVALUATE,
     "plot": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "datasets": FLOOR | BELOW_EVALUATE | {"evaluate"},

@@ -327,7 +327,7 @@ def test_a_store_sees_the_reads_that_the_plan_announced(
     opened = xr.open_zarr(store, group="group", chunks=None, consolidated=False)["field"]
     codes = values[:6].astype(np.float64)
     som = ss.codebook(codes, ss.Grid(2, 3))
-    expected = ss.evaluate(values.reshape(40, -1), som, metrics="all")
+    expected = ss.evaluate(values.reshape(40, -1), som, cost="linear")
     monkeypatch.setattr("somscale.engine.where.baseline_bytes", lambda: 0)
     sizes = (
         ["1GiB"] if budget == "plenty" else [f"{size}KiB" for size in range(34_500, 33_000, -60)]
@@ -335,11 +335,11 @@ def test_a_store_sees_the_reads_that_the_plan_announced(
     for size in sizes:
         with ss.set_options(memory_budget=size, scheduler="serial"):
             try:
-                plan = ss.plan(opened, som, sample_dims="time")
+                plan = ss.plan(opened, som, sample_dims="time", cost="linear")
             except ss.MemoryBudgetError:
                 break
             store.fetched.clear()
-            q = ss.evaluate(opened, som, sample_dims="time")
+            q = ss.evaluate(opened, som, sample_dims="time", cost="linear")
         whole = 4 * int(np.prod(chunks)) * store.fetched.total()
         # chunks at an edge hold fewer values than others
         edges = np.prod(

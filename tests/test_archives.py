@@ -186,7 +186,7 @@ def test_seasons_apart_and_maps_of_many_sizes_in_one_read(days: xr.DataArray) ->
     lazy = seasons.chunk(time=20)
     lazy = lazy.copy(data=lazy.data.map_blocks(watch, dtype=np.float32))
     read.clear()
-    q = ss.evaluate(lazy, maps, sample_dims="time").compute()
+    q = ss.evaluate(lazy, maps, sample_dims="time", cost="linear").compute()
     assert len(read) == len(set(read)) == -(-seasons.sizes["time"] // 20)
     assert q["time"].equals(seasons["time"])
     assert np.isnan(q["value"].sel(candidate="1x1", metric="topographic_error"))

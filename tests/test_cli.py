@@ -116,8 +116,10 @@ def test_a_dry_run_and_the_plan_compute_nothing(folder: Path, tmp_path: Path) ->
     assert "tasks" in dry
     assert "memory" in dry
     assert not (tmp_path / "x.zarr").exists()
-    planned = json.loads(succeed("plan", data, "--map", som, "--json"))
+    planned = json.loads(succeed("plan", data, "--map", som, "--cost", "linear", "--json"))
     assert planned["bytes_read"] == 1797 * 64 * 8
+    everything = json.loads(succeed("plan", data, "--map", som, "--json"))
+    assert everything["bytes_read"] > planned["bytes_read"]
     assert planned["tasks"] >= 1
 
 
@@ -158,7 +160,7 @@ def test_a_cluster_by_address_and_by_file(folder: Path, tmp_path: Path) -> None:
 BAD = {
     "no data": (["missing.zarr", "--map", "small.zarr"], "there is no file or store"),
     "no map": (["digits.zarr", "--map", "missing.zarr"], "there is no file or store"),
-    "neither": (["digits.zarr"], "--map or --clusters"),
+    "neither": (["digits.zarr"], "--map, --clusters and --embedding"),
     "unknown index": (
         ["digits.zarr", "--map", "small.zarr", "-m", "topografic_error"],
         "did you mean 'topographic_error'",
@@ -251,7 +253,7 @@ def test_fields_are_judged_from_archives(fields: Path, data: list[str], tmp_path
     )
     np.testing.assert_array_equal(q["value"], expected["value"])
     assert q["value"].sel(metric="features_dropped") == 1
-    facts = json.loads(succeed("plan", *files, *settings, "--json"))
+    facts = json.loads(succeed("plan", *files, *settings, "--cost", "linear", "--json"))
     assert facts["bytes_read"] == archive["t2m"].nbytes
     assert "codes" not in json.loads(succeed("evaluate", *files, *settings, "--json"))["variables"]
 

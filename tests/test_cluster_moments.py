@@ -36,7 +36,8 @@ from somscale.reductions.moments import MomentsReduction, MomentStats
 
 DATA = Path(__file__).parent / "data"
 SPECS = [spec for spec in all_specs() if spec.subject == "clusters"]
-INDICES = [spec.name for spec in SPECS if spec.name != "davies_bouldin_index"]
+INDICES = [spec.name for spec in SPECS if spec.needs == ("moments",)]
+NUMBERS = [spec.name for spec in SPECS if spec.needs == ("moments",) and spec.scalar]
 SCALARS = [spec.name for spec in SPECS if spec.scalar]
 each_index = pytest.mark.parametrize("index", INDICES)
 TILE = 8
@@ -106,7 +107,7 @@ def test_every_index_is_what_it_is_defined_to_be(index: str, drawn: tuple[Any, A
 
 
 @given(grid_samples())
-def test_both_dispersions(drawn: tuple[Any, Any]) -> None:
+def test_dispersions_about_centroids(drawn: tuple[Any, Any]) -> None:
     samples, clusters = drawn
     for dispersion, expected in (
         ("rms", plain.davies_bouldin_rms),
@@ -187,8 +188,13 @@ def noted(index: str, samples: Any, clusters: Any, **options: Any) -> tuple[floa
 @pytest.mark.parametrize("scale", [1, 1e-9, 1e9])
 def test_coincident_centroids_are_infinitely_bad(scale: float) -> None:
     samples = np.array([[-1.0], [1], [-2], [2], [9]]) * scale
-    for index in ("davies_bouldin_score", "davies_bouldin_index", "xie_beni_index"):
-        value, note = noted(index, samples, [0, 0, 1, 1, 2])
+    rms = {"dispersion": "rms"}
+    for index, options in (
+        ("davies_bouldin_score", {}),
+        ("davies_bouldin_index", rms),
+        ("xie_beni_index", {}),
+    ):
+        value, note = noted(index, samples, [0, 0, 1, 1, 2], **options)
         assert (value, note) == (np.inf, "the centroids of two clusters coincide")
     # 0.1 + 0.3 is not 2 · 0.2 to the last digit
     value, _ = noted("davies_bouldin_score", [[0.1], [0.3], [0.2], [0.2], [7.3]], [0, 0, 1, 1, 2])
@@ -267,12 +273,12 @@ def test_offsets_are_nothing(index: str, drawn: tuple[Any, Any], offset: float) 
 
 def test_an_offset_over_many_tiles_costs_no_digit() -> None:
     samples = np.round(VALUES * 64) / 64
-    for index in SCALARS:
+    for index in NUMBERS:
         found = of(index, samples + 1e8, CLUSTERS)
         assert found == pytest.approx(of(index, samples, CLUSTERS), rel=1e-12), index
     # in single precision there is as much to add up in double
     single = VALUES.astype(np.float32)
-    for index in SCALARS:
+    for index in NUMBERS:
         assert of(index, single, CLUSTERS) == of(index, single.astype(float), CLUSTERS)
 
 
@@ -414,7 +420,7 @@ def test_sample_weights_count_samples_more_often() -> None:
     repeated = ss.evaluate(np.repeat(VALUES, times, axis=0), np.repeat(CLUSTERS, times))
     for name in ("cluster_within_scatter", "cluster_radius", "cluster_dispersion", "centroids"):
         np.testing.assert_allclose(weighted[name], repeated[name], rtol=1e-12)
-    for name in set(SCALARS) - {"calinski_harabasz_score"}:
+    for name in set(NUMBERS) - {"calinski_harabasz_score"}:
         np.testing.assert_allclose(
             weighted["value"].sel(metric=name), repeated["value"].sel(metric=name), rtol=1e-12
         )
@@ -577,7 +583,13 @@ def test_candidates_are_as_each_alone() -> None:
         assert "cluster_sizes" not in result
         for name, clusters in several.items():
             alone = ss.evaluate(VALUES, clusters, noise="ignore")
-            np.testing.assert_array_equal(result["value"].sel(candidate=name), alone["value"])
+            found = result["value"].sel(candidate=name)
+            # pairs are added up in the order of the first candidate's clusters
+            np.testing.assert_allclose(found, alone["value"], rtol=1e-12)
+            linear = [r.name for r in SPECS if r.scalar and r.cost == "linear"]
+            np.testing.assert_array_equal(
+                found.sel(metric=linear), alone["value"].sel(metric=linear)
+            )
     sizes = ss.evaluate(VALUES, {"a": CLUSTERS, "b": CLUSTERS + 2}, metrics="cluster_sizes")
     assert sizes["cluster"].values.tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert np.isnan(sizes["cluster_sizes"].sel(candidate="b", cluster=0))
@@ -592,10 +604,18 @@ def test_candidates_are_as_each_alone() -> None:
 
 def test_plans_show_every_pass() -> None:
     plan = ss.plan(VALUES, CLUSTERS, labels=LABELS)
-    names = [[r.name for r in p.job.reductions] for p in plan.passes]
-    assert names == [["table:projection"], ["centroids:projection"], ["moments:projection"]]
-    assert plan.bytes_read >= 2 * VALUES.nbytes
-    lazy = ss.plan(da.from_array(VALUES, chunks=700), CLUSTERS, missing="drop_any_feature")
+    names = [[r.name.split(" ")[0] for r in p.job.reductions] for p in plan.passes]
+    moments = [["centroids:projection"], ["moments:projection"]]
+    about_centroids = ["centroid_silhouettes", "squared_silhouettes"]
+    assert names == [["table:projection"], *moments, about_centroids, ["pairs"]]
+    assert [search.name for search in plan.searches] == ["extremes of clusters"]
+    assert plan.bytes_read >= 4 * VALUES.nbytes
+    scatter = ss.plan(VALUES, CLUSTERS, metrics="r_squared")
+    assert [[r.name for r in p.job.reductions] for p in scatter.passes] == moments
+    assert not scatter.searches
+    lazy = ss.plan(
+        da.from_array(VALUES, chunks=700), CLUSTERS, missing="drop_any_feature", metrics="r_squared"
+    )
     assert len(lazy.passes) == 3
     assert len(ss.plan(VALUES, CLUSTERS, labels=LABELS, metrics="partition").passes) == 1
 

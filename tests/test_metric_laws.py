@@ -114,7 +114,7 @@ LAWS = {
     "r_squared": Law(ideal=1),
     "calinski_harabasz_score": Law(twice=None, ideal=float("inf")),
     "xie_beni_index": Law(ideal=0),
-    "davies_bouldin_index": Law(ideal=0),
+    "davies_bouldin_index": Law(twice=None, ideal=0),
     "davies_bouldin_score": Law(ideal=0),
     "cluster_sizes": Law(twice=2),
     "cluster_within_scatter": Law(scale=2, twice=2, ideal=0),
@@ -122,6 +122,24 @@ LAWS = {
     "cluster_dispersion": Law(scale=1, ideal=0),
     "centroids": Law(scale=1),
     "centroid_distances": Law(scale=1),
+    "cluster_mean_distance": Law(scale=1, twice=None, ideal=0),
+    "cluster_diameter": Law(scale=1, ideal=0),
+    "cluster_separation": Law(scale=1),
+    "cluster_distances": Law(scale=1),
+    "dunn_index": Law(ideal=float("inf")),
+    "generalized_dunn_index": Law(ideal=float("inf")),
+    "silhouette_score": Law(twice=None, ideal=1),
+    "centroid_silhouette": Law(ideal=1),
+    "squared_silhouette": Law(twice=None, ideal=1),
+    "cluster_silhouette": Law(twice=None, ideal=1),
+    "sample_silhouette": Law(twice=None, ideal=1),
+    "c_measure": Law(scale=1, twice=4),
+    "kruskal_shepard_error": Law(twice=None),
+    "metric_stress": Law(ideal=0),
+    "sammon_stress": Law(ideal=0),
+    "shepard_correlation": Law(twice=None, ideal=1),
+    "shepard_rank_correlation": Law(twice=None, ideal=1),
+    "shepard_diagram": Law(twice=None),
 }
 CHOICES: dict[str, list[Any]] = {
     "beta": [1.0, 0.5, 2.0],
@@ -133,10 +151,24 @@ CHOICES: dict[str, list[Any]] = {
     "squared": [False, True],
     "normalize": [False, True],
     "delta": [[-1.0, 0, 0.5, 1, 2, 3], None],
-    "dispersion": ["centroid", "rms"],
+    "dispersion": ["pairwise", "centroid", "rms"],
+    "linkage": ["single", "complete", "average"],
+    "average": ["micro", "macro"],
+    "generalized_dunn_index.delta": [
+        *("single", "complete", "average"),
+        *("centroid", "average_to_centroid", "hausdorff"),
+    ],
+    "diameter": ["complete", "average", "centroid"],
+    "power": [1, 2],
+    "bins": [50, 7],
+    "kruskal_shepard_error.form": ["survey", "somperf"],
+    "metric_stress.form": ["raw", "normalized", "scale_normalized"],
+    "distance": ["euclidean"],
+    "p": [2],
 }
 DATA = {
     "map": ["samples", "som"],
+    "projection": ["samples", "projection"],
     "clusters": ["samples", "clusters"],
     "partition": ["labels", "clusters"],
     "units": ["labels", "units", "grid"],
@@ -150,7 +182,8 @@ def test_every_index_is_classified() -> None:
 
 @each_spec
 def test_every_parameter_has_choices(spec: MetricSpec) -> None:
-    assert set(spec.defaults) <= set(CHOICES), "enter new parameters in CHOICES above"
+    known = set(CHOICES) | {name.partition(".")[2] for name in CHOICES}
+    assert set(spec.defaults) <= known, "enter new parameters in CHOICES above"
 
 
 # --- what is said of it
@@ -228,6 +261,24 @@ def map_problems() -> dict[str, Problem]:
     }
 
 
+def projection_problems() -> dict[str, Problem]:
+    rng = np.random.default_rng(1)
+    plain = rng.standard_normal((60, 3))
+    integers = rng.integers(0, 3, (60, 2))
+    embeddings = {
+        "embedding": (plain, plain[:, :2] + rng.standard_normal((60, 2)) / 9),
+        "the samples": (plain, plain),
+        "one component": (plain, plain[:, :1]),
+        "ties in both": (integers, integers[:, ::-1]),
+        "collapsed": (plain, np.zeros((60, 2))),
+        "equal samples": (np.full((60, 3), 0.1), plain),
+        "two samples": (plain[:2], plain[:2, :2]),
+        "one sample, embedded": (plain[:1], plain[:1, :2]),
+        "far off": (plain + 1e8, plain),
+    }
+    return {**map_problems(), **embeddings}
+
+
 def cluster_problems() -> dict[str, Problem]:
     rng = np.random.default_rng(0)
     plain, clusters = rng.standard_normal((60, 3)), rng.integers(0, 4, 60)
@@ -284,11 +335,18 @@ def units_problems() -> dict[str, Problem]:
 
 PROBLEMS = {
     "map": map_problems(),
+    "projection": projection_problems(),
     "clusters": cluster_problems(),
     "partition": partition_problems(),
     "units": units_problems(),
 }
-USUAL = {"map": "gaussian", "clusters": "random", "partition": "random", "units": "random"}
+USUAL = {
+    "map": "gaussian",
+    "projection": "embedding",
+    "clusters": "random",
+    "partition": "random",
+    "units": "random",
+}
 
 
 def refused(problem: Problem, parameters: dict[str, Any]) -> bool:
@@ -299,7 +357,8 @@ def refused(problem: Problem, parameters: dict[str, Any]) -> bool:
 def variants(spec: MetricSpec) -> list[dict[str, Any]]:
     """Every combination of its parameters' choices."""
     names = list(spec.defaults)
-    chosen = itertools.product(*(CHOICES[name] for name in names))
+    own = (CHOICES.get(f"{spec.name}.{name}") or CHOICES[name] for name in names)
+    chosen = itertools.product(*own)
     return [dict(zip(names, values, strict=True)) for values in chosen]
 
 
@@ -351,7 +410,7 @@ def test_samples_that_occur_twice(spec: MetricSpec) -> None:
         return
     samples, projection, *rest = PROBLEMS[spec.subject][USUAL[spec.subject]]
     before = value(spec, (samples, projection, *rest))
-    second = projection if spec.subject == "map" else np.repeat(projection, 2)
+    second = projection if spec.subject == "map" else np.repeat(projection, 2, axis=0)
     after = value(spec, (np.repeat(samples, 2, axis=0), second, *rest))
     expected = np.repeat(before, 2) if "sample" in spec.dims else before * factor
     np.testing.assert_allclose(after, expected, rtol=1e-13)
@@ -364,7 +423,7 @@ def test_the_order_of_the_samples_is_nothing_to_it(spec: MetricSpec) -> None:
     turned = (first[order], second if spec.subject == "map" else second[order], *rest)
     before = value(spec, (first, second, *rest)).values
     expected = before[order] if "sample" in spec.dims else before
-    np.testing.assert_allclose(value(spec, turned), expected, rtol=1e-13)
+    np.testing.assert_allclose(value(spec, turned), expected, rtol=1e-13, atol=1e-15)
 
 
 @each_spec
@@ -376,6 +435,7 @@ def test_it_is_best_where_all_is_well(spec: MetricSpec) -> None:
     chain = np.arange(60.0)[:, None]
     well: dict[str, Problem] = {
         "map": (chain, ss.codebook(chain, ss.Grid.chain(60))),
+        "projection": (chain, chain),
         "clusters": (chain // 7, labels),
         "partition": (labels, labels),
         "units": (labels, np.arange(60), ss.Grid.chain(60)),

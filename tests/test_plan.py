@@ -56,7 +56,8 @@ def test_a_plan_reads_nothing(make: Any, projection: Any) -> None:
     with dask.config.set(scheduler=refuse_to_compute):
         plan = ss.plan(make(), projection, labels=np.arange(N) % 7, temperature=[1, 2])
         assert "<somscale.Plan" in repr(plan)
-    assert plan.bytes_read == N * D * 4
+        linear = ss.plan(make(), projection, labels=np.arange(N) % 7, cost="linear")
+    assert linear.bytes_read == N * D * 4 < plan.bytes_read
     assert plan.tasks >= 1
 
 
@@ -72,7 +73,7 @@ def test_a_plan_of_a_hundred_million_samples() -> None:
 def test_the_numbers_agree() -> None:
     array = unreadable_zarr()
     with ss.set_options(memory_budget="4GiB", scheduler="threads", workers=2):
-        one, three = ss.plan(array, SOM), ss.plan(array, CANDIDATES)
+        one, three = (ss.plan(array, maps, cost="linear") for maps in (SOM, CANDIDATES))
         hits = ss.plan(array, SOM, metrics="hits")
     assert one.bytes_read == three.bytes_read == hits.bytes_read == N * D * 4
     assert one.peak_memory < three.peak_memory < 4 << 30
@@ -97,7 +98,8 @@ def test_a_plan_of_labels_alone_reads_the_labels() -> None:
     assert list(plan.candidates) == ["projection"]
     alone = ss.plan(VALUES, labels % 3, labels=labels, noise="ignore", metrics="partition")
     assert alone.bytes_read == 2 * N * 4
-    with_samples = ss.plan(VALUES, labels % 3, labels=labels)
+    names = ["purity", "r_squared", "centroids"]
+    with_samples = ss.plan(VALUES, labels % 3, labels=labels, metrics=names)
     assert with_samples.bytes_read == 2 * N * 4 + 2 * VALUES.nbytes
     assert len(with_samples.passes) == 3
 
@@ -132,7 +134,7 @@ def test_a_plan_as_html_escapes_the_users_names() -> None:
 
 
 def test_a_plan_of_several_passes_adds_them_up() -> None:
-    (walk,) = ss.plan(VALUES, SOM).passes
+    (walk,) = ss.plan(VALUES, SOM, cost="linear").passes
     plan = Plan([walk, walk], ["hits"], ["a"])
     assert (plan.tasks, plan.bytes_read) == (2 * walk.tasks, 2 * walk.bytes_read)
     assert plan.peak_memory == walk.memory.peak
@@ -160,14 +162,14 @@ def test_a_budget_too_small_is_refused_and_the_named_one_works(form: str) -> Non
     with ss.set_options(memory_budget="51MiB"):
         for ask in (ss.plan, ss.evaluate):
             with pytest.raises(MemoryBudgetError, match="and the budget is 51 MiB") as caught:
-                ask(samples, CANDIDATES)
+                ask(samples, CANDIDATES, cost="linear")
     named = re.search(r"set memory_budget='(\d+MiB)' or more", str(caught.value))
     assert named is not None
     with ss.set_options(memory_budget=named[1]):
-        plan = ss.plan(samples, CANDIDATES)
+        plan = ss.plan(samples, CANDIDATES, cost="linear")
         assert plan.peak_memory <= int(named[1].removesuffix("MiB")) * MEBIBYTE
-        tight = ss.evaluate(samples, CANDIDATES).compute()
-    xr.testing.assert_identical(tight, ss.evaluate(VALUES, CANDIDATES))
+        tight = ss.evaluate(samples, CANDIDATES, cost="linear").compute()
+    xr.testing.assert_identical(tight, ss.evaluate(VALUES, CANDIDATES, cost="linear"))
     just_less = int(named[1].removesuffix("MiB")) * MEBIBYTE - MEBIBYTE
     with ss.set_options(memory_budget=just_less), pytest.raises(MemoryBudgetError):
-        ss.plan(samples, CANDIDATES)
+        ss.plan(samples, CANDIDATES, cost="linear")

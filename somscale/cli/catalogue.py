@@ -14,6 +14,7 @@ __all__ = ["show"]
 
 _ARGUMENTS = {
     "map": "samples, som",
+    "projection": "samples, som | embedding",
     "clusters": "samples, clusters",
     "partition": "labels, clusters",
     "units": "labels, units, grid",

@@ -30,7 +30,7 @@ class _Group(click.Group):
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="somscale")
 def main() -> None:
-    """Exact quality indices of maps and clusterings, on data larger than memory."""
+    """Exact quality indices of maps, embeddings and clusterings, on data larger than memory."""
 
 
 _PATH = click.Path(path_type=Path)
@@ -49,6 +49,14 @@ _SHARED = [
         multiple=True,
         metavar="C",
         help="A clustering: a .npy file or a variable of DATA. Several are candidates.",
+    ),
+    click.option(
+        "--embedding",
+        "embeddings",
+        multiple=True,
+        metavar="E",
+        help="An embedding: a .npy file (sample, component) or a variable of DATA. Several are "
+        "candidates.",
     ),
     click.option("--labels", metavar="L", help="Classes: a .npy file or a variable of DATA."),
     click.option(
@@ -89,6 +97,25 @@ _SHARED = [
         "--neighborhood", type=click.Choice(["edge", "vertex"]), help="Of the topographic error."
     ),
     click.option(
+        "--distance",
+        metavar="NAME",
+        help="Distance of the samples for indices of pairs, as scipy calls it; precomputed: DATA "
+        "is a matrix of distances. Default: euclidean.",
+    ),
+    click.option("-p", "p", type=float, help="Exponent of --distance minkowski. Default: 2."),
+    click.option(
+        "--sample-anchors",
+        type=click.IntRange(min=2),
+        metavar="M",
+        help="Estimate sums over all pairs from M samples that are compared with all others.",
+    ),
+    click.option("--seed", type=click.IntRange(min=0), help="Which ones. Default: 0."),
+    click.option(
+        "--cost",
+        type=click.Choice(["linear", "pairs", "ranks"]),
+        help="Leave out indices that cost more.",
+    ),
+    click.option(
         "--convention",
         type=click.Choice(["somperf"]),
         help="Take the forms of the indices that another program computes.",
@@ -123,7 +150,7 @@ def evaluate(
     dry_run: bool,
     **options: Any,
 ) -> None:
-    """Judge maps or clusterings of the samples in DATA.
+    """Judge maps, embeddings or clusterings of the samples in DATA.
 
     DATA is a .zarr store, a .npy file or NetCDF; several files, or a quoted pattern of
     them, continue each other along the first sample dim.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import xarray as xr
 
 from somscale.cli.results import as_text
 from somscale.clustering import cluster_units
@@ -45,6 +46,17 @@ def run(folder: Path) -> None:
     judged = evaluate(archive, clusters, labels=labels)
     write_dataset(judged, folder / "clusters.zarr")
     click.echo(as_text(judged))
+    click.echo("\n5. Judging two principal components as an embedding of the samples\n")
+    click.echo(as_text(evaluate(archive, _components(archive))))
     click.echo(f"\nThe result is an xarray Dataset in {result_path}. Open it with")
     click.echo(f"    import xarray; q = xarray.open_zarr('{result_path}').load()")
     click.echo("    q['value'].sel(metric='topographic_error'); q['hits']; q['bmu']")
+
+
+def _components(archive: Path) -> xr.DataArray:
+    """Two principal components of the archive's samples."""
+    from sklearn.decomposition import PCA
+
+    samples = open_dataset(archive)["samples"].load()
+    places = PCA(2, random_state=0).fit_transform(samples.values)
+    return xr.DataArray(places, dims=("sample", "component"))

@@ -19,7 +19,10 @@ from somscale.store import open_dataset
 
 __all__ = ["Question", "paths", "read_question"]
 
-_PARAMETERS = ("kernel", "neighborhood", "convention")
+_PARAMETERS = (
+    *("kernel", "neighborhood", "convention", "distance", "p", "cost"),
+    *("sample_anchors", "seed"),
+)
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ def read_question(data: Sequence[Path], options: Mapping[str, Any]) -> Question:
 
 def paths(data: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
     """The files and stores that a command line names to be read."""
-    columns = [*options["clusters"], *([options["labels"]] if options["labels"] else [])]
+    columns = [*options["clusters"], *options["embeddings"]]
+    columns += [options["labels"]] if options["labels"] else []
     named = [*options["maps"], *(Path(name) for name in columns if Path(name).exists())]
     return [*expand([str(path) for path in data]), *named]
 
@@ -85,7 +89,7 @@ def _reading(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any
     if dims:
         reading["sample_dims"] = dims
         # what the command calls labels or clusters is no feature
-        others = {options["labels"], *options["clusters"]}
+        others = {options["labels"], *options["clusters"], *options["embeddings"]}
         names = names or [
             n for n in fitting_variables(open_dataset(files[0]), dims) if n not in others
         ]
@@ -95,14 +99,17 @@ def _reading(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any
 
 
 def _projection(files: Sequence[Path], options: Mapping[str, Any]) -> Any:
-    maps, clusters = options["maps"], options["clusters"]
-    if bool(maps) == bool(clusters):
-        raise InputError("give either --map or --clusters: candidates are of one kind")
+    kinds = [options[name] for name in ("maps", "clusters", "embeddings")]
+    if sum(map(bool, kinds)) != 1:
+        raise InputError(
+            "give one of --map, --clusters and --embedding: candidates are of one kind"
+        )
+    maps, clusters, embeddings = kinds
     if maps:
         found: dict[str, Any] = {path.stem: _map(path) for path in maps}
     else:
-        found = {Path(name).stem: _column(files, name) for name in clusters}
-    if len(found) < len(maps or clusters):
+        found = {Path(name).stem: _column(files, name) for name in clusters or embeddings}
+    if len(found) < len(maps or clusters or embeddings):
         raise InputError("two candidates have the same file name; rename one")
     return found if len(found) > 1 else next(iter(found.values()))
 
@@ -113,12 +120,12 @@ def _map(path: Path) -> xr.Dataset:
 
 
 def _column(files: Sequence[Path], name: str) -> Any:
-    """One value a sample: a .npy file, or a variable of the samples' archive."""
+    """One value a sample, or some: a .npy file, or a variable of the samples' archive."""
     if name.endswith(".npy"):
         try:
             return np.load(name, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError):
-            raise InputError(f"{name!r} is no .npy file of one value a sample") from None
+            raise InputError(f"{name!r} is no .npy file of numbers of the samples") from None
     parts = [_variable(path, name).load() for path in files]
     if len(parts) == 1:
         return parts[0]

@@ -72,7 +72,7 @@ def as_text(result: xr.Dataset) -> str:
     rows: list[list[str]] = []
     notes: list[str] = []
     for label, row in _lines(result):
-        cells = [_number(row.sel(candidate=c) if c is not None else row) for c in candidates]
+        cells = [_cell(row, c) for c in candidates]
         facts = row.attrs
         direction = _ARROWS.get(facts.get("direction", ""), "")
         rows.append([label, *cells, direction, facts.get("range", ""), facts.get("units", "")])
@@ -102,6 +102,8 @@ def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
             "units": one["metric_units"].item(),
             "notes": np.unique(one["note"].values.ravel().astype(str)).tolist(),
         }
+        if "standard_error" in one:
+            value = value.assign_coords(error=one["standard_error"].drop_vars(one.coords))
         lines.append((label, value))
     for name, array in result.data_vars.items():
         own = [d for d in array.dims if d not in ("candidate", "metric")]
@@ -112,6 +114,13 @@ def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
             where = ", ".join(f"{d}={row[d].item()}" for d in own)
             lines.append((f"{name}[{where}]", row))
     return lines
+
+
+def _cell(row: xr.DataArray, candidate: Any) -> str:
+    """A value of one candidate, with its standard error where it is an estimate."""
+    value = row if candidate is None else row.sel(candidate=candidate)
+    error = float(value.coords["error"]) if "error" in value.coords else np.nan
+    return _number(value) if np.isnan(error) else f"{_number(value)} ± {error:.2g}"
 
 
 def _number(value: xr.DataArray) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import dask.array as da
     from dask.delayed import Delayed
 
-__all__ = ["call_later", "join_later", "later_array", "sample_array", "stack_arrays"]
+__all__ = ["array_of", "call_later", "join_later", "later_array", "sample_array", "stack_arrays"]
 
 
 def sample_array(pieces: Sequence[tuple[Delayed, int]], dtype: str) -> da.Array:
@@ -48,6 +48,14 @@ def call_later(function: Any, *arguments: Any, name: str, **settings: Any) -> De
 
     result: Delayed = delayed(function, pure=False)(*arguments, dask_key_name=name, **settings)
     return result
+
+
+def array_of(values: AnyArray) -> da.Array:
+    """A small array that is known already."""
+    import dask.array as da
+
+    array: da.Array = da.from_array(values, chunks=values.shape)
+    return array
 
 
 def stack_arrays(values: Sequence[Any]) -> da.Array:

@@ -30,12 +30,14 @@ __all__ = [
 @compiled
 def _sum_run(d: Any, order: Any, start: int, stop: int, offset: int, column_sums: Any) -> None:
     """Add up the rows of one run, column by column."""
-    for q in range(column_sums.shape[0]):
-        column_sums[q] = 0.0
+    column_sums[:] = 0.0
     for place in range(start, stop):
         p = order[place]
-        for q in range(max(0, p + offset + 1), column_sums.shape[0]):
-            column_sums[q] += d[p, q]
+        first = max(0, p + offset + 1)
+        # counted from 0 the loop runs in vectors: no index can be negative
+        row, sums = d[p, first:], column_sums[first:]
+        for q in range(row.shape[0]):
+            sums[q] += row[q]
 
 
 @compiled
@@ -47,38 +49,22 @@ def add_map_distances(
     column_units: Any,
     delta: Any,
     offset: int,
-    by_column: Any,
+    column_sums: Any,
     totals: Any,
 ) -> None:
-    """Add Σd, Σd² and Σd·δ to `totals`, and keep the largest d in ``totals[3]``.
+    """Add Σd and Σd·δ to `totals`.
 
-    `row_units` has the unit of every run, `column_units` that of every column, -1 for none;
-    `by_column` is (3, m) scratch for sums, squares and the largest of every column.
+    `row_units` has the unit of every run, `column_units` that of every column.
     """
-    sums, squares, largest = by_column[0], by_column[1], by_column[2]
-    squares[:] = 0.0
-    largest[:] = 0.0
     for r in range(row_units.shape[0]):
-        sums[:] = 0.0
-        for place in range(starts[r], starts[r + 1]):
-            p = order[place]
-            for q in range(max(0, p + offset + 1), d.shape[1]):
-                value = d[p, q]
-                sums[q] += value
-                squares[q] += value * value
-                largest[q] = max(largest[q], value)
+        _sum_run(d, order, starts[r], starts[r + 1], offset, column_sums)
         distances = delta[row_units[r]]
         total, product = 0.0, 0.0
-        for q in range(d.shape[1]):
-            if column_units[q] >= 0:
-                total += sums[q]
-                product += sums[q] * distances[column_units[q]]
+        for q in range(column_sums.shape[0]):
+            total += column_sums[q]
+            product += column_sums[q] * distances[column_units[q]]
         totals[0] += total
-        totals[2] += product
-    for q in range(d.shape[1]):
-        if column_units[q] >= 0:
-            totals[1] += squares[q]
-            totals[3] = max(totals[3], largest[q])
+        totals[1] += product
 
 
 @compiled
@@ -157,9 +143,11 @@ def add_extremes(
         high[:] = -np.inf
         for place in range(starts[r], starts[r + 1]):
             p = order[place]
-            for q in range(max(0, p + offset + 1), low.shape[0]):
-                low[q] = min(low[q], d[p, q])
-                high[q] = max(high[q], d[p, q])
+            first = max(0, p + offset + 1)
+            row, lowest, highest = d[p, first:], low[first:], high[first:]
+            for q in range(row.shape[0]):
+                lowest[q] = row[q] if row[q] < lowest[q] else lowest[q]
+                highest[q] = row[q] if row[q] > highest[q] else highest[q]
         group = row_groups[r]
         for q in range(low.shape[0]):
             code = column_codes[q]
@@ -175,9 +163,9 @@ def add_to_columns(
     """Add each column's distances to the rows of every group to ``sums[group, column]``."""
     for r in range(row_groups.shape[0]):
         _sum_run(d, order, starts[r], starts[r + 1], offset, column_sums)
-        group = row_groups[r]
+        own = sums[row_groups[r]]
         for q in range(column_sums.shape[0]):
-            sums[group, q] += column_sums[q]
+            own[q] += column_sums[q]
 
 
 @compiled
@@ -186,9 +174,9 @@ def keep_nearest(d: Any, order: Any, starts: Any, row_groups: Any, nearest: Any)
     for r in range(row_groups.shape[0]):
         lowest = nearest[row_groups[r]]
         for place in range(starts[r], starts[r + 1]):
-            p = order[place]
-            for q in range(d.shape[1]):
-                lowest[q] = min(lowest[q], d[p, q])
+            row = d[order[place]]
+            for q in range(row.shape[0]):
+                lowest[q] = row[q] if row[q] < lowest[q] else lowest[q]
 
 
 @compiled_with(REASSOCIATED)

@@ -37,25 +37,31 @@ def finish_products(
 ) -> None:
     """Turn scalar products of centred samples into (squared) distances of the raw ones.
 
-    The loop over pairs is three: the first and the last run in vectors, the one
-    between finds the doubtful pairs of those rows that have any.  One loop over NumPy's
-    whole-array steps would read the tile six times.
+    The loop over the pairs of a row runs in vectors and counts the doubtful ones; a second
+    finds these in the rows that have any.  One loop over NumPy's whole-array steps would
+    read the tile six times.
     """
     for i in range(out.shape[0]):
-        norm = left_norms[i]
+        norm, row = left_norms[i], out[i]
         doubts = 0
-        for j in range(out.shape[1]):
-            norms = norm + right_norms[j]
-            square = norms - 2.0 * out[i, j]
-            doubts += square < doubtful * norms
-            out[i, j] = square
-        if doubts > 0:
-            for j in range(out.shape[1]):
-                if out[i, j] < doubtful * (norm + right_norms[j]):
-                    out[i, j] = square_between(left[i], right[j], weights)
         if root:
-            for j in range(out.shape[1]):
-                out[i, j] = np.sqrt(out[i, j])
+            for j in range(row.shape[0]):
+                norms = norm + right_norms[j]
+                square = norms - 2.0 * row[j]
+                doubts += square < doubtful * norms
+                row[j] = np.sqrt(square if square > 0.0 else 0.0)
+        else:
+            for j in range(row.shape[0]):
+                norms = norm + right_norms[j]
+                square = norms - 2.0 * row[j]
+                doubts += square < doubtful * norms
+                row[j] = square
+        if doubts > 0:
+            for j in range(row.shape[0]):
+                square = row[j] * row[j] if root else row[j]
+                if square < doubtful * (norm + right_norms[j]):
+                    square = square_between(left[i], right[j], weights)
+                    row[j] = np.sqrt(square) if root else square
 
 
 @compiled

@@ -15,6 +15,12 @@ from somscale.metrics.cluster_fields import (
     cluster_sizes,
     cluster_within_scatter,
 )
+from somscale.metrics.cluster_pairs import (
+    cluster_diameter,
+    cluster_distances,
+    cluster_mean_distance,
+    cluster_separation,
+)
 from somscale.metrics.cluster_scatter import (
     between_scatter,
     calinski_harabasz_score,
@@ -24,8 +30,21 @@ from somscale.metrics.cluster_scatter import (
     within_scatter,
     xie_beni_index,
 )
+from somscale.metrics.cluster_silhouettes import (
+    centroid_silhouette,
+    cluster_silhouette,
+    sample_silhouette,
+    silhouette_score,
+    squared_silhouette,
+)
 from somscale.metrics.combined import combined_error, unit_combined_error
+from somscale.metrics.distance_agreement import (
+    c_measure,
+    kruskal_shepard_error,
+    shepard_correlation,
+)
 from somscale.metrics.distortion import distortion, distortion_parts, unit_distortion
+from somscale.metrics.dunn import dunn_index, generalized_dunn_index
 from somscale.metrics.fields import (
     codes,
     composite,
@@ -70,12 +89,14 @@ from somscale.metrics.quantization import (
     unit_quantization_error,
 )
 from somscale.metrics.sample_values import bmu, distance, second_bmu
+from somscale.metrics.shepard import shepard_diagram, shepard_rank_correlation
 from somscale.metrics.silhouette import (
     sample_simplified_silhouette,
     simplified_silhouette,
     unit_simplified_silhouette,
 )
 from somscale.metrics.spacing import codebook_davies_bouldin, map_distance_correlation
+from somscale.metrics.stress import metric_stress, sammon_stress
 from somscale.metrics.structure import hit_entropy, u_matrix
 from somscale.metrics.topographic import topographic_error, unit_topographic_error
 from somscale.metrics.topographic_functions import (
@@ -99,12 +120,19 @@ __all__ = [
     "bcubed_recall",
     "between_scatter",
     "bmu",
+    "c_measure",
     "calinski_harabasz_score",
     "centroid_distances",
+    "centroid_silhouette",
     "centroids",
     "class_scatter_index",
+    "cluster_diameter",
     "cluster_dispersion",
+    "cluster_distances",
+    "cluster_mean_distance",
     "cluster_radius",
+    "cluster_separation",
+    "cluster_silhouette",
     "cluster_sizes",
     "cluster_within_scatter",
     "clustering_accuracy",
@@ -120,17 +148,21 @@ __all__ = [
     "distance",
     "distortion",
     "distortion_parts",
+    "dunn_index",
     "entropy_sum",
     "explained_variance",
     "features_dropped",
     "fowlkes_mallows_score",
     "frequency",
+    "generalized_dunn_index",
     "hit_entropy",
     "hits",
     "homogeneity_score",
     "hubert_gamma",
+    "kruskal_shepard_error",
     "label_distribution",
     "map_distance_correlation",
+    "metric_stress",
     "mirkin_metric",
     "mutual_info_score",
     "nmco",
@@ -146,11 +178,18 @@ __all__ = [
     "r_squared",
     "rand_score",
     "rms_per_feature",
+    "sammon_stress",
+    "sample_silhouette",
     "sample_simplified_silhouette",
     "samples_dropped",
     "second_bmu",
+    "shepard_correlation",
+    "shepard_diagram",
+    "shepard_rank_correlation",
+    "silhouette_score",
     "simplified_silhouette",
     "split_join_distance",
+    "squared_silhouette",
     "topographic_error",
     "topographic_function",
     "u_matrix",

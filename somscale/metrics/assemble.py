@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,13 @@ import xarray as xr
 from somscale._version import __version__
 from somscale.codebook import TrainedMap
 from somscale.codebook.project import flag_attributes
-from somscale.engine.arrays import stack_arrays
+from somscale.engine.arrays import array_of, stack_arrays
 from somscale.engine.readers.columns import Column
-from somscale.metrics.compute import Answer, Problem, Request
-from somscale.metrics.labelled import RESERVED_NAMES, labelled
+from somscale.errors import InputError
+from somscale.metrics.diagram_bins import DIAGRAM_ENDS
+from somscale.metrics.estimates import ERRORS
+from somscale.metrics.labelled import RESERVED_NAMES, errors_of_estimate, labelled, plain
+from somscale.metrics.question import Answer, Problem, Request
 
 __all__ = ["assemble", "refuse_clashes"]
 
@@ -32,9 +35,10 @@ def assemble(
         found = answers[candidate]
         part = xr.Dataset(
             {
-                r.label: labelled(problem, candidate, r, found[r.label])
+                name: array
                 for r in requests
                 if not r.spec.scalar
+                for name, array in _with_errors(problem, candidate, r, found[r.label])
             }
         )
         if scalars:
@@ -45,8 +49,27 @@ def assemble(
     return result
 
 
+def _with_errors(
+    problem: Problem, candidate: str, request: Request, answer: Answer
+) -> Iterator[tuple[str, xr.DataArray]]:
+    """An array and, where it is an estimate, what it comes with."""
+    array = labelled(problem, candidate, request, answer)
+    yield request.label, array
+    for name, error in errors_of_estimate(array, answer).items():
+        yield f"{request.label}_{name}", error
+
+
 def refuse_clashes(problem: Problem, requests: Sequence[Request]) -> None:
-    """Refuse samples whose dim or coordinates have names that the result needs itself."""
+    """Refuse samples whose dim or coordinates have names that the result needs itself.
+
+    Diagrams of different bins are refused as well: they stand on the same dims.
+    """
+    diagrams = [r for r in requests if "shepard" in r.spec.needs]
+    if len({repr(sorted(r.parameters.items())) for r in diagrams}) > 1:
+        raise InputError(
+            f"{' and '.join(r.label for r in diagrams)} have bins of their own on the same dims; "
+            "ask for each in a call of its own"
+        )
     if problem.samples is None:
         return
     used = {dim for request in requests for dim in request.spec.dims}
@@ -93,9 +116,28 @@ def _scalar_table(
         )
     described = {"long_name": "value of each index", "units": "see metric_units"}
     remarks = {"long_name": "why a value is undefined, or doubtful", "units": "1"}
-    return xr.Dataset(
-        {"value": ("metric", value, described), "note": ("metric", note, remarks)}, coords=coords
-    )
+    columns: dict[str, Any] = {
+        "value": ("metric", value, described),
+        "note": ("metric", note, remarks),
+    }
+    if problem.sampling is not None:
+        answers = [found[r.label] for r in requests]
+        for name, text in ERRORS.items():
+            facts = {
+                "long_name": f"{text}; nan where the value is exact",
+                "units": "see metric_units",
+            }
+            errors = [_error(answer, name) for answer in answers]
+            columns[name] = ("metric", _stack(errors), facts)
+    return xr.Dataset(columns, coords=coords)
+
+
+def _error(answer: Answer, name: str) -> Any:
+    """The error of an estimate, nan of what is exact, of the same kind as the value."""
+    if name in answer.errors:
+        return answer.errors[name]
+    exact = np.array(np.nan)
+    return exact if isinstance(answer.value, np.ndarray) else array_of(exact)
 
 
 def _stack(values: Sequence[Any]) -> Any:
@@ -114,9 +156,11 @@ def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Datas
         attrs={"long_name": "candidate"},
     )
     # a map of fewer units than another is padded with nan; n_units says where it ends
+    # bins of a diagram reach as far as the distances of each candidate
+    own = [name for name in DIAGRAM_ENDS if name in parts[0].coords]
     joined = xr.concat(
-        parts, dim=index, join="outer", data_vars="all", coords="minimal", compat="override",
-        combine_attrs="override",
+        parts, dim=index, join="outer", data_vars="all", coords=own or "minimal",
+        compat="override", combine_attrs="override",
     )  # fmt: skip
     sizes = [len(c.codes) for c in problem.candidates.values() if isinstance(c, TrainedMap)]
     if sizes:
@@ -150,6 +194,8 @@ def _attributes(problem: Problem, requests: Sequence[Request]) -> dict[str, Any]
     if prints:
         attributes["map_fingerprints"] = json.dumps(prints, sort_keys=True)
     attributes.update(_reading(problem))
+    if problem.sampling is not None:
+        attributes["sample_anchors"], attributes["seed"] = problem.sampling
     if problem.labels is not None:
         attributes["labels_excluded"] = problem.labels.n_excluded
     columns = {n: c.n_excluded for n, c in problem.candidates.items() if isinstance(c, Column)}
@@ -180,4 +226,4 @@ def _reading(problem: Problem) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    return value.tolist() if isinstance(value, np.ndarray) else plain(value)

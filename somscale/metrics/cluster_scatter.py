@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 
 from somscale._types import Float
 from somscale.errors import InputError
+from somscale.metrics.checks import check_choice
+from somscale.metrics.cluster_pairs import mean_distances
 from somscale.metrics.public import clusters_index
-from somscale.metrics.separation import centroid_rows, root_mean_squares, spread_of_centroids
+from somscale.metrics.separation import (
+    CentroidDistance,
+    centroid_rows,
+    check_centroid_distance,
+    root_mean_squares,
+    spread_of_centroids,
+)
 from somscale.metrics.values import Noted, Value, undefined
 from somscale.reductions.moments import MomentStats
+from somscale.reductions.pair_stats import ClusterPairs
 
 __all__ = [
     "between_scatter",
@@ -141,39 +150,64 @@ def xie_beni_index(moments: MomentStats) -> Value:
 
 
 def _check_dispersion(parameters: Mapping[str, Any]) -> None:
-    if parameters["dispersion"] not in ("centroid", "rms"):
+    check_choice(parameters, "dispersion", ("pairwise", "centroid", "rms"))
+    check_centroid_distance(parameters)
+    chosen, distance = parameters["dispersion"], parameters["distance"]
+    if chosen != "pairwise" and distance != "euclidean":
         raise InputError(
-            f"dispersion is one of ('centroid', 'rms'), not {parameters['dispersion']!r}"
+            f"dispersion={chosen!r} is Euclidean; distance={distance!r} goes with 'pairwise'"
         )
 
 
+_LINEAR: Final = {"needs": ("moments", ""), "cost": "linear"}
+
+
 @clusters_index(
+    needs=("moments", "cluster_pairs"),
     long_name="Davies-Bouldin index",
     definition="mean over clusters of max_l (s_k + s_l) / d(mu_k, mu_l), s the dispersion",
     direction="lower",
+    cost="pairs",
     source=_DAVIES,
     check=_check_dispersion,
     undefined="one cluster, and clusters that are one and the same point",
+    variants={("dispersion", "centroid"): _LINEAR, ("dispersion", "rms"): _LINEAR},
 )
 def davies_bouldin_index(
-    moments: MomentStats, *, dispersion: Literal["centroid", "rms"] = "centroid"
+    moments: MomentStats,
+    pairs: ClusterPairs | None,
+    *,
+    dispersion: Literal["pairwise", "centroid", "rms"] = "pairwise",
+    distance: CentroidDistance = "euclidean",
+    p: float = 2,
 ) -> Value:
     """Mean over clusters of the likeness to the cluster most like it.
 
     Parameters
     ----------
-    dispersion : {"centroid", "rms"}
-        What s_k of a cluster is: the mean distance of its samples to its centroid, or
-        the root of the mean squared distance (the article's q = 1 and q = 2).
+    dispersion : {"pairwise", "centroid", "rms"}
+        What s_k of a cluster is: the mean distance of every two of its samples, 0 of one;
+        or the mean distance of its samples to its centroid, or the root of the mean
+        squared distance (the article's q = 1 and q = 2), in time linear in the samples.
+    distance : {"euclidean", "sqeuclidean", "cityblock", "minkowski", "chebyshev"}
+        Distance of samples, and of centroids; Euclidean unless `dispersion` is "pairwise".
+    p : float
+        The power of ``distance="minkowski"``.
 
     Notes
     -----
-    (1/K) Σ_k max_{l≠k} (s_k + s_l) / ‖μ_k − μ_l‖ over the clusters that have samples;
+    (1/K) Σ_k max_{l≠k} (s_k + s_l) / d(μ_k, μ_l) over the clusters that have samples;
     infinite where two centroids coincide.
     """
-    squared = dispersion == "rms"
-    spread = root_mean_squares(moments) if squared else moments.per_mass(moments.distances)
-    return _davies_bouldin(moments, spread[moments.alive])
+    if dispersion == "rms":
+        spread = root_mean_squares(moments)
+    elif dispersion == "centroid":
+        spread = moments.per_mass(moments.distances)
+    else:
+        if pairs is None:
+            raise ValueError("mean distances within clusters were not asked for")
+        spread = mean_distances(pairs)
+    return _davies_bouldin(moments, spread[moments.alive], distance, p)
 
 
 @clusters_index(
@@ -195,11 +229,13 @@ def davies_bouldin_score(moments: MomentStats) -> Value:
     return _davies_bouldin(moments, moments.per_mass(moments.distances)[moments.alive])
 
 
-def _davies_bouldin(moments: MomentStats, spread: Float) -> Value:
+def _davies_bouldin(
+    moments: MomentStats, spread: Float, distance: CentroidDistance = "euclidean", p: float = 2
+) -> Value:
     if len(spread) < 2:
         return undefined(_ONE_CLUSTER)
     worst = np.empty(len(spread))
-    for rows, apart in centroid_rows(moments):
+    for rows, apart in centroid_rows(moments, distance, p):
         apart = _off_diagonal(rows, apart)
         both = spread[rows, None] + spread
         ratios = np.divide(both, apart, out=np.full(apart.shape, np.inf), where=apart > 0)

@@ -24,6 +24,8 @@ CONVENTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
         "unit_combined_error": {"squared": False, "neighborhood": None},
         "distortion": {"kernel": "gaussian"},
         "topographic_function": {"normalize": True},
+        "c_measure": {"normalize": False, "power": 1},
+        "kruskal_shepard_error": {"form": "somperf"},
     },
 }
 """Convention to index to parameters; indices that are not named have one form only."""

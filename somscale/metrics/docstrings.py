@@ -16,8 +16,24 @@ _MAP = f"""{_SAMPLES}
 som : Dataset or MiniSom
     The map, made by :func:`somscale.codebook` or trained."""
 
+_PROJECTION = f"""{_SAMPLES}
+projection : Dataset, MiniSom or array_like, (sample, component)
+    A map, whose distances e are those of the samples' best-matching units on the grid,
+    or an embedding of the samples, whose distances e are Euclidean."""
+
+_DISTANCE = """distance : str or callable
+    Distance d of the samples, by scipy's and scikit-learn's name.
+p : float
+    The power of ``distance="minkowski"``."""
+
 _READING = """sample_dims, variable, missing, mask, feature_weights, sample_weights : optional
     How the samples are read, as in :func:`somscale.evaluate`."""
+
+_SAMPLING = """sample_anchors : int, optional
+    Estimate it: so many samples are drawn and compared with all others.  The value then has
+    the coordinates ``standard_error``, ``interval_low`` and ``interval_high`` (95 %).
+seed : int
+    Which samples are drawn."""
 
 _CLUSTERS = f"""{_SAMPLES}
 clusters : array_like, (sample,)
@@ -56,15 +72,23 @@ def public_docstring(text: str, spec: MetricSpec) -> str:
     """Add the data, the value and the source to a formula's numpydoc docstring."""
     sections = _sections(inspect.cleandoc(text))
     summary = sections.pop("")
-    data = {"map": _MAP, "clusters": _CLUSTERS, "partition": _PARTITION, "units": _UNITS}
+    data = {
+        "map": _MAP,
+        "projection": _PROJECTION,
+        "clusters": _CLUSTERS,
+        "partition": _PARTITION,
+        "units": _UNITS,
+    }
     own = sections.pop("Parameters", "")
     policies = {
         "map": _READING,
+        "projection": f"{_DISTANCE}\n{_READING}",
         "clusters": f"{_POLICIES}\n{_MISSING.replace('missing :', 'missing_labels :')}\n{_READING}",
         "partition": f"{_POLICIES}\n{_MISSING}",
         "units": _MISSING,
     }
-    found = (data[spec.subject], own, policies[spec.subject])
+    sampling = _SAMPLING if spec.estimable else ""
+    found = (data[spec.subject], own, policies[spec.subject], sampling)
     parameters = "\n".join(part for part in found if part)
     parts = [summary, _section("Parameters", parameters), _section("Returns", _returns(spec))]
     parts.append(_section("Raises", _RAISES))
@@ -72,6 +96,8 @@ def public_docstring(text: str, spec: MetricSpec) -> str:
     parts.append(_section("References", spec.source))
     return "\n\n".join(parts) + "\n"
 
+
+_ON_SAMPLES = ("map", "projection", "clusters")
 
 _RAISES = """InputError
     An argument has the wrong shape, type or value; samples must be finite.
@@ -84,7 +110,7 @@ def _returns(spec: MetricSpec) -> str:
     units = {"data": "the samples' units", "data^2": "the samples' units squared"}
     unit = units.get(spec.units, "no units" if spec.units == "1" else spec.units)
     remarks = ["A scalar parameter drops its dim."] if spec.parameter else []
-    remarks += ["Lazy for Dask samples."] if spec.subject in ("map", "clusters") else []
+    remarks += ["Lazy for Dask samples."] if spec.subject in _ON_SAMPLES else []
     told = [f"In {spec.range}, {unit}; {_DIRECTIONS[spec.direction]}.", *remarks]
     return f"DataArray{dims}\n    {'  '.join(told)}"
 

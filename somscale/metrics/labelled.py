@@ -10,10 +10,19 @@ import xarray as xr
 from somscale.codebook.project import flag_attributes
 from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import Column
-from somscale.metrics.compute import Answer, Problem, Request
+from somscale.metrics.diagram_bins import DIAGRAM_DIMS, DIAGRAM_ENDS, ends_facts
+from somscale.metrics.estimates import ERRORS
+from somscale.metrics.question import Answer, Problem, Request
 from somscale.metrics.unit_columns import grid_of
 
-__all__ = ["RESERVED_LABELS", "RESERVED_NAMES", "coordinates", "labelled"]
+__all__ = [
+    "RESERVED_LABELS",
+    "RESERVED_NAMES",
+    "coordinates",
+    "errors_of_estimate",
+    "labelled",
+    "plain",
+]
 
 RESERVED_NAMES = frozenset(
     {"candidate", "metric", "value", "note", "n_units", "unit", "row", "col", "part", "pair"}
@@ -21,7 +30,14 @@ RESERVED_NAMES = frozenset(
 )
 """Names of a result's own dimensions, coordinates and variables."""
 
-RESERVED_LABELS = RESERVED_NAMES | {"delta", "class", "cluster", "other_cluster"}
+RESERVED_LABELS = (
+    RESERVED_NAMES
+    | {"delta", "class", "cluster", "other_cluster"}
+    | {
+        *DIAGRAM_DIMS,
+        *DIAGRAM_ENDS,
+    }
+)
 """The same and those that only some results have."""
 
 _PARTS = ["within", "bias", "neighborhood"]
@@ -44,17 +60,42 @@ def labelled(problem: Problem, candidate: str, request: Request, answer: Answer)
     dims = tuple(name for dim in spec.dims for name in _dims(problem, dim))
     array = xr.DataArray(_shaped(problem, spec.dims, answer.value), dims=dims, name=request.label)
     array = array.assign_coords(coordinates(problem, candidate, request))
+    if answer.coords:
+        facts = ends_facts(request.parameters, data_units, problem.kind)
+        ends = {name: (*own, facts[name]) for name, own in answer.coords.items()}
+        array = array.assign_coords(ends)
     array.attrs = dict(spec.attributes(data_units))
     grid = grid_of(problem.candidates[candidate])
     if spec.sample_field in ("bmu", "second_bmu") and grid is not None:
         array.attrs.update(flag_attributes(grid.size))
     for name, value in request.parameters.items():
+        if name == "p" and request.parameters.get("distance") != "minkowski":
+            continue
         if name != spec.parameter and value is not None:
-            # attributes of netCDF hold no booleans
-            array.attrs[name] = int(value) if isinstance(value, bool | np.bool_) else value
+            array.attrs[name] = plain(value)
     if isinstance(answer.note, str) and answer.note:
         array.attrs["note"] = answer.note
+    if answer.errors and problem.sampling is not None:
+        array.attrs["sample_anchors"], array.attrs["seed"] = problem.sampling
     return array
+
+
+def errors_of_estimate(array: xr.DataArray, answer: Answer) -> dict[str, xr.DataArray]:
+    """The standard error of an estimate and the ends of its interval, on its own dims."""
+    found = {}
+    for name, values in answer.errors.items():
+        facts = {"long_name": f"{ERRORS[name]}: {array.name}", "units": array.attrs["units"]}
+        found[name] = array.copy(data=values).rename(name)
+        found[name].attrs = facts
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A parameter as files can hold it."""
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    # attributes of netCDF hold no booleans
+    return int(value) if isinstance(value, bool | np.bool_) else value
 
 
 def _dims(problem: Problem, dim: str) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from somscale.engine.readers.columns import Column
 from somscale.engine.readers.samples import Samples
 from somscale.reductions.faults import LARGEST_VALUE
 
-__all__ = ["Look", "first_looks", "look_later", "look_now"]
+__all__ = ["Look", "everyone", "first_looks", "look_later", "look_now"]
 
 _ROWS = 32
 _BYTES = 16 << 20
@@ -33,6 +33,15 @@ class Look:
     start: int
     stop: int
     taken: Bool
+
+
+def everyone(samples: Samples) -> Column:
+    """One cluster of all samples that a mask does not leave out."""
+    n_rows = samples.shape[0]
+    codes = np.broadcast_to(np.int32(0), n_rows)
+    if samples.excluded is not None:
+        codes = -samples.excluded.read(0, n_rows).astype(np.int32)
+    return Column(codes, 0, range(1), "samples", int(np.count_nonzero(codes)))
 
 
 def first_looks(samples: Samples, clusterings: Iterable[Column]) -> list[list[Look]]:

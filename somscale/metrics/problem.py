@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from somscale.codebook.passes import without_gapped_features
+from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import Column, code_dtype
 from somscale.engine.readers.labels import check_policies
 from somscale.engine.readers.samples import Samples
@@ -23,9 +24,16 @@ from somscale.metrics.candidates import (
     open_labels,
     open_map,
 )
-from somscale.metrics.compute import Problem
+from somscale.metrics.embeddings import (
+    is_embedding,
+    mask_of_rows,
+    open_embedding,
+    refuse_no_matrix,
+)
+from somscale.metrics.question import Problem
+from somscale.metrics.sampling import draw_anchors
 
-__all__ = ["READING", "pose"]
+__all__ = ["READING", "pose", "with_sampling"]
 
 _BLOCK = 1 << 20
 READING: dict[str, Any] = {
@@ -47,6 +55,7 @@ def pose(
     reading: Mapping[str, Any],
     *,
     reads: bool = True,
+    distance: Any = "euclidean",
 ) -> Problem:
     """The problem that a user's arguments stand for, each checked.
 
@@ -64,19 +73,25 @@ def pose(
         How the samples are read, as in `READING`.
     reads : bool
         Whether samples may be read here, where a question needs it before its pass.
+    distance : optional
+        The samples' distance; "precomputed" where they are a matrix of distances.
     """
     check_policies(**policies)
     if not candidates:
         raise InputError("the dict of candidates is empty; give at least one map or clustering")
     if not all(candidates) or {type(name) for name in candidates} != {str}:
         raise InputError(f"candidates need names that are texts, not {list(candidates)}")
+    matrix = isinstance(distance, str) and distance == "precomputed"
+    if matrix:
+        refuse_no_matrix(samples, reading)
+        reading = {**reading, "mask": mask_of_rows(samples, reading.get("mask"))}
     opened = None if samples is None else open_judged(samples, **reading)
     rows = None if opened is None else opened.rows
     dims = coordinates_of(labels) if opened is None else rows
     kinds = {name: _kind(value, dims) for name, value in candidates.items()}
     if len(set(kinds.values())) > 1:
         raise InputError(f"candidates must be of one kind, not {kinds}; evaluate each kind apart")
-    is_map = next(iter(kinds.values())) == "map"
+    kind = next(iter(kinds.values()))
     classes = None
     if labels is not None:
         if opened is not None and opened.sample_weights is not None:
@@ -86,10 +101,38 @@ def pose(
             )
         like = coordinates_of(labels) if opened is None else rows
         classes = open_labels(labels, like, missing=policies.get("missing", "error"))
-    if is_map:
+    if kind == "map" and matrix:
+        raise InputError(
+            "a map is judged on samples, not on their distances; give the samples, and the map's "
+            "units as a clustering where distances are to be judged"
+        )
+    if kind == "map":
         return _map_problem(opened, candidates, classes, reads=reads)
-    known = coordinates_of(labels) if opened is None else rows
-    return _cluster_problem(opened, candidates, classes, known, policies, reads=reads)
+    if kind == "embedding":
+        problem = _embedding_problem(opened, candidates, classes, reads=reads)
+    else:
+        known = coordinates_of(labels) if opened is None else rows
+        problem = _cluster_problem(opened, candidates, classes, known, policies, reads=reads)
+    return replace(problem, matrix=matrix)
+
+
+def with_sampling(problem: Problem, sample_anchors: Any, seed: Any) -> Problem:
+    """The same problem, sums over pairs estimated from so many anchors, if any.
+
+    Raises
+    ------
+    InputError
+        No such number of anchors, or samples that are a matrix.
+    """
+    if sample_anchors is None:
+        return problem
+    if problem.matrix or problem.samples is None:
+        raise InputError(
+            "sample_anchors= compares some samples with all others, and there are no samples but "
+            "their distances or clusterings; leave it out"
+        )
+    draw_anchors(problem.n_samples, sample_anchors, seed)  # refuses what is no such number
+    return replace(problem, sampling=(int(sample_anchors), int(seed)))
 
 
 def _map_problem(
@@ -106,6 +149,23 @@ def _map_problem(
         if opened.kept is not whole.kept:
             maps = {name: open_map(som, opened) for name, som in candidates.items()}
     return Problem(maps, opened, classes)
+
+
+def _embedding_problem(
+    opened: Samples | None, candidates: Mapping[str, Any], classes: Any, *, reads: bool
+) -> Problem:
+    if opened is None:
+        raise InputError("an embedding is judged on samples; give them as the first argument")
+    if classes is not None:
+        raise InputError(
+            "labels= go with clusterings and maps; an embedding has no index of labels"
+        )
+    several = len(candidates) > 1
+    vectors = {
+        name: open_embedding(value, opened.rows, name=name if several else "embedding")
+        for name, value in candidates.items()
+    }
+    return Problem(vectors, without_gapped_features(opened) if reads else opened)
 
 
 def _cluster_problem(
@@ -171,18 +231,23 @@ def _kind(candidate: Any, rows: Coordinates) -> str:
     except ValueError:
         shape = "unknown"  # a list of lists of unequal lengths
     several = rows is not None and len(rows.dims) > 1
-    on_rows = rows is not None and several and _lies_on(candidate, shape, rows.dims)
+    on_rows = rows is not None and several and _lies_on(candidate, shape, rows)
     if on_rows or (isinstance(shape, tuple) and len(shape) == 1):
         return "clusters"
+    if rows is not None and is_embedding(candidate, shape, rows):
+        return "embedding"
     raise InputError(
         f"a candidate is a {type(candidate).__name__} of shape {shape}: neither a clustering (one "
-        "label a sample) nor a map; give code vectors a grid with ss.codebook(weights, grid), and "
-        "mind the order (samples, som)"
+        "label a sample), an embedding (sample, component) nor a map; give code vectors a grid "
+        "with ss.codebook(weights, grid), and mind the order (samples, projection)"
     )
 
 
-def _lies_on(candidate: Any, shape: Any, dims: tuple[str, ...]) -> bool:
+def _lies_on(candidate: Any, shape: Any, rows: Axes) -> bool:
     """Whether a candidate is one value a sample, on several dims."""
     if isinstance(candidate, xr.DataArray):
-        return bool(candidate.ndim) and set(map(str, candidate.dims)) <= set(dims)
-    return isinstance(shape, tuple) and len(shape) == len(dims)
+        return bool(candidate.ndim) and set(map(str, candidate.dims)) <= set(rows.dims)
+    if not isinstance(shape, tuple) or len(shape) != len(rows.dims):
+        return False
+    # a row for every sample, all dims flattened, is an embedding
+    return shape == rows.shape or shape[:1] != (rows.size,)

@@ -14,10 +14,11 @@ from somscale.metrics.single import (
     compute_clusters_index,
     compute_map_index,
     compute_partition_index,
+    compute_projection_index,
     compute_table_index,
     compute_units_index,
 )
-from somscale.metrics.spec import Cost, Direction, MetricSpec, Subject, register
+from somscale.metrics.spec import Cost, Direction, MetricSpec, Variants, register
 from somscale.metrics.values import Value
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "clusters_index",
     "map_index",
     "partition_index",
+    "projection_index",
     "units_index",
 ]
 
@@ -68,15 +70,17 @@ def map_index(
     check: Callable[[Mapping[str, Any]], None] | None = None,
     undefined: str = "",
     values_on: Callable[[Any, Mapping[str, Any]], Any] | None = None,
-    variants: Mapping[tuple[str, Any], Mapping[str, Any]] | None = None,
+    variants: Variants | None = None,
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
     """Declare an index of samples and a map; see :class:`MetricSpec` for the facts."""
     facts: dict[str, Any] = {**locals(), "subject": "map", "variants": variants or {}}
     return lambda formula: _declare(formula, facts)
 
 
-def clusters_index(
+def projection_index(
     *,
+    needs: tuple[str, ...] = ("totals",),
+    totals: tuple[str, ...] = (),
     long_name: str,
     definition: str,
     direction: Direction,
@@ -86,20 +90,51 @@ def clusters_index(
     units: str = "1",
     dims: tuple[str, ...] = (),
     dtype: str = "float64",
+    family: str = "distances",
     check: Callable[[Mapping[str, Any]], None] | None = None,
     undefined: str = "",
+    variants: Variants | None = None,
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
-    """Declare an index of samples and their clusters, from the clusters' moments."""
+    """Declare an index of samples and a map or an embedding, over pairs of samples."""
     facts: dict[str, Any] = {
         **locals(),
-        "needs": ("moments",),
-        "subject": "clusters",
-        "family": "clusters",
+        "subject": "projection",
         "parameter": None,
         "sample_field": None,
-        "cost": "linear",
+        "cost": "pairs",
         "values_on": None,
-        "variants": {},
+        "variants": variants or {},
+    }
+    return lambda formula: _declare(formula, facts)
+
+
+def clusters_index(
+    *,
+    needs: tuple[str, ...] = ("moments",),
+    long_name: str,
+    definition: str,
+    direction: Direction,
+    source: str,
+    lower: float = 0.0,
+    upper: float = _INFINITY,
+    units: str = "1",
+    dims: tuple[str, ...] = (),
+    sample_field: str | None = None,
+    dtype: str = "float64",
+    family: str = "clusters",
+    cost: Cost = "linear",
+    check: Callable[[Mapping[str, Any]], None] | None = None,
+    undefined: str = "",
+    variants: Variants | None = None,
+    tables: tuple[str, ...] = (),
+) -> Callable[[Callable[..., Value]], IndexFunction]:
+    """Declare an index of samples and their clusters; see :class:`MetricSpec` for the facts."""
+    facts: dict[str, Any] = {
+        **locals(),
+        "subject": "clusters",
+        "parameter": None,
+        "values_on": None,
+        "variants": variants or {},
     }
     return lambda formula: _declare(formula, facts)
 
@@ -166,6 +201,7 @@ def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunct
     spec = register(formula, **facts)
     make = {
         "map": _map_function,
+        "projection": _projection_function,
         "clusters": _clusters_function,
         "partition": _partition_function,
         "units": _units_function,
@@ -178,7 +214,7 @@ def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunct
         function.from_table = _table_function(spec)  # type: ignore[attr-defined]
         text += _ALSO_TABLES.format(formula.__name__)
     function.__doc__ = public_docstring(text, spec)
-    function.__signature__ = _signature(formula, spec.subject)  # type: ignore[attr-defined]
+    function.__signature__ = _signature(formula, spec)  # type: ignore[attr-defined]
     function.spec = spec  # type: ignore[attr-defined]
     # pickle looks a function up by its name, which the public function has taken
     function.formula = formula  # type: ignore[attr-defined]
@@ -189,6 +225,13 @@ def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunct
 def _map_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
     def public(samples: Any, som: Any, **parameters: Any) -> xr.DataArray:
         return compute_map_index(spec, samples, som, parameters)
+
+    return public
+
+
+def _projection_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
+    def public(samples: Any, projection: Any, **parameters: Any) -> xr.DataArray:
+        return compute_projection_index(spec, samples, projection, parameters)
 
     return public
 
@@ -246,13 +289,14 @@ def _units_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
     return public
 
 
-def _signature(formula: Callable[..., Value], subject: Subject) -> Any:
+def _signature(formula: Callable[..., Value], spec: MetricSpec) -> Any:
     data = {
         "map": ("samples", "som"),
+        "projection": ("samples", "projection"),
         "clusters": ("samples", "clusters"),
         "partition": ("labels", "clusters"),
         "units": ("labels", "units", "grid"),
-    }[subject]
+    }[spec.subject]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = [
         p
@@ -261,14 +305,20 @@ def _signature(formula: Callable[..., Value], subject: Subject) -> Any:
     ]
     policies = {
         "map": _READING,
+        "projection": _READING,
         "clusters": [*_NOISE, _MISSING.replace(name="missing_labels"), *_READING],
         "partition": [*_NOISE, _MISSING],
         "units": [_MISSING],
-    }[subject]
+    }[spec.subject]
+    policies = [*policies, *(_SAMPLING if spec.estimable else [])]
     first = [inspect.Parameter(name, kind, annotation="Any") for name in data]
     return inspect.Signature([*first, *own, *policies], return_annotation="xr.DataArray")
 
 
+_SAMPLING = [
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+    for name, default, kind in (("sample_anchors", None, "int | None"), ("seed", 0, "int"))
+]
 _MISSING = inspect.Parameter(
     "missing", inspect.Parameter.KEYWORD_ONLY, default="error", annotation="Missing"
 )

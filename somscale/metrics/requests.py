@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from somscale.errors import InputError
-from somscale.metrics.compute import Request
+from somscale.metrics.pair_wishes import named_distance
+from somscale.metrics.question import Request
 from somscale.metrics.spec import MetricSpec
 from somscale.topology import Grid
 
@@ -29,6 +30,8 @@ def make_request(
         An unknown parameter, or a value that the index does not take.
     """
     parameters = spec.parameters(given)
+    if "distance" in parameters:
+        parameters["distance"] = named_distance(parameters["distance"])
     if spec.parameter is not None:
         parameters[spec.parameter] = _values(spec, _given(spec, parameters, grids))
     if spec.check is not None:

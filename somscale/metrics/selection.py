@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from somscale.codebook import TrainedMap
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
-from somscale.metrics.compute import Problem, Request
 from somscale.metrics.conventions import convention_parameters
 from somscale.metrics.labelled import RESERVED_LABELS
-from somscale.metrics.limits import most_clusters, size_obstacle
+from somscale.metrics.limits import (
+    is_long_walk,
+    most_clusters,
+    pairs_obstacle,
+    size_obstacle,
+    takes_distance,
+)
+from somscale.metrics.pair_wishes import named_distance
+from somscale.metrics.question import Problem, Request
 from somscale.metrics.requests import make_request, share_values
 from somscale.metrics.spec import MetricSpec, all_specs, find_spec
 from somscale.metrics.unit_columns import grid_of
 
-__all__ = ["Metrics", "select"]
+__all__ = ["Metrics", "left_out", "select"]
 
 Metrics: TypeAlias = str | Sequence[str] | Mapping[str, str | tuple[str, Mapping[str, Any]]]
 
@@ -44,19 +51,12 @@ def select(
     """
     if cost is not None and cost not in _COSTS:
         raise InputError(f"cost is one of {_COSTS}, not {cost!r}")
-    wanted = _wanted(metrics, problem)
-    affordable = [
-        (label, spec, own)
-        for label, spec, own in wanted
-        if cost is None or _COSTS.index(spec.cost) <= _COSTS.index(cost)
-    ]
-    if not affordable:
-        raise InputError(f"no index is left to compute: {_why_none(problem)}")
     shared = dict(parameters or {})
-    _check_shared(shared, [spec for _, spec, _ in affordable])
+    wanted = _wanted(metrics, problem, shared)
+    _check_shared(shared, [spec for _, spec, _ in wanted])
     preset = convention_parameters(convention)
     grids = [g for g in map(grid_of, problem.candidates.values()) if g is not None]
-    return share_values(
+    made = [
         make_request(
             label,
             spec,
@@ -67,11 +67,25 @@ def select(
             },
             grids,
         )
-        for label, spec, own in affordable
+        for label, spec, own in wanted
+    ]
+    # a parameter may choose a form that costs less than the index by itself
+    requests = share_values(
+        r for r in made if cost is None or _COSTS.index(r.spec.cost) <= _COSTS.index(cost)
     )
+    if not requests:
+        raise InputError(f"no index is left to compute: {_why_none(problem)}")
+    for request in requests:
+        # a parameter may have chosen a form that needs more than the index by itself
+        obstacle = pairs_obstacle(request.spec, problem)
+        if obstacle is not None:
+            raise InputError(f"{request.label} does not apply: {obstacle}")
+    return requests
 
 
-def _wanted(metrics: Metrics, problem: Problem) -> list[tuple[str, MetricSpec, dict[str, Any]]]:
+def _wanted(
+    metrics: Metrics, problem: Problem, shared: Mapping[str, Any]
+) -> list[tuple[str, MetricSpec, dict[str, Any]]]:
     if isinstance(metrics, Mapping):
         return [_variant(label, wish, problem) for label, wish in metrics.items()]
     if not isinstance(metrics, str | Sequence):
@@ -83,17 +97,22 @@ def _wanted(metrics: Metrics, problem: Problem) -> list[tuple[str, MetricSpec, d
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"metrics are names, not {name!r}")
-        for spec in _named(name, problem):
+        for spec in _named(name, problem, shared):
             chosen[spec.name] = spec
     return [(name, spec, {}) for name, spec in chosen.items()]
 
 
-def _named(name: str, problem: Problem) -> list[MetricSpec]:
+def _named(name: str, problem: Problem, shared: Mapping[str, Any]) -> list[MetricSpec]:
     families = {spec.family for spec in all_specs()}
     if name == "all" or name in families:
         members = [s for s in all_specs() if name in ("all", s.family)]
+        distance = named_distance(shared.get("distance", "euclidean"))
         fitting = [
-            s for s in members if _obstacle(s, problem) is None and not _too_much(s, problem)
+            s
+            for s in members
+            if _obstacle(s, problem) is None
+            and not _too_much(s, problem)
+            and takes_distance(s, distance)
         ]
         if not fitting and name != "all":
             raise InputError(
@@ -133,6 +152,8 @@ def _too_much(spec: MetricSpec, problem: Problem) -> bool:
     # fields of units and features, of ever so many candidates
     if "feature" in spec.dims and several:
         return True
+    if is_long_walk(spec, problem):
+        return True
     if spec.subject != "clusters":
         return False
     # clusters of two clusterings have no more in common than their names
@@ -142,16 +163,41 @@ def _too_much(spec: MetricSpec, problem: Problem) -> bool:
     return largest > most_clusters(spec)
 
 
+def left_out(metrics: Metrics, problem: Problem) -> dict[str, list[str]]:
+    """Indices that "all" leaves out although they apply, by the reason."""
+    if metrics != "all":
+        return {}
+    exact = replace(problem, sampling=None)
+    found: dict[str, list[str]] = {}
+    for spec in all_specs():
+        if _obstacle(spec, exact) is not None:
+            continue
+        if _obstacle(spec, problem) is not None:
+            found.setdefault("a few samples do not estimate it", []).append(spec.name)
+        elif is_long_walk(spec, problem):
+            reason = "all pairs of so many samples are walked only for indices that are named"
+            found.setdefault(reason, []).append(spec.name)
+    return found
+
+
+_PLURALS = {"map": "maps", "clusters": "clusterings", "embedding": "embeddings"}
+_JUDGED = {
+    "map": ("map", "a map"),
+    "units": ("map", "a map"),
+    "projection": ("map", "embedding", "a map or an embedding"),
+    "clusters": ("clusters", "a clustering"),
+    "partition": ("map", "clusters", "a map or a clustering"),
+}
+
+
 def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:
     """Why an index cannot be computed here; None when it can."""
-    is_map = isinstance(next(iter(problem.candidates.values())), TrainedMap)
-    if spec.subject in ("map", "units") and not is_map:
-        return "it judges a map, and the candidates are clusterings"
+    *kinds, words = _JUDGED[spec.subject]
+    if problem.kind not in kinds:
+        return f"it judges {words}, and the candidates are {_PLURALS[problem.kind]}"
     if spec.subject in ("partition", "units") and problem.labels is None:
         return "it needs labels="
     if spec.subject == "clusters":
-        if is_map:
-            return "it judges a clustering, and the candidates are maps"
         if problem.samples is None:
             return "it needs samples"
         if "cluster" in spec.dims and len(problem.candidates) > 1 and _share_names(problem):
@@ -159,7 +205,7 @@ def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:
                 "several clusterings stand side by side by the names of their clusters, and some "
                 "clusters have no names of their own; evaluate each clustering apart"
             )
-    return size_obstacle(spec, problem)
+    return pairs_obstacle(spec, problem) or size_obstacle(spec, problem)
 
 
 def _share_names(problem: Problem) -> bool:
@@ -170,8 +216,11 @@ def _share_names(problem: Problem) -> bool:
 
 
 def _why_none(problem: Problem) -> str:
-    is_map = isinstance(next(iter(problem.candidates.values())), TrainedMap)
-    if problem.labels is None and problem.samples is None and not is_map:
+    if problem.kind == "embedding":
+        weighted = [s for s in all_specs() if s.subject == "projection"]
+        found = next(filter(None, (pairs_obstacle(s, problem) for s in weighted)), None)
+        return found or "the selection is empty"
+    if problem.labels is None and problem.samples is None and problem.kind != "map":
         return "clusterings are judged on samples or compared with labels; give one of them"
     return "the selection is empty"
 

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from somscale._types import Float
+from somscale.errors import InputError
 from somscale.metrics.code_distances import distance_rows
 from somscale.reductions.moments import MomentStats
 
-__all__ = ["centroid_rows", "root_mean_squares", "sizes_of_rounding", "spread_of_centroids"]
+__all__ = [
+    "CentroidDistance",
+    "centroid_rows",
+    "check_centroid_distance",
+    "root_mean_squares",
+    "sizes_of_rounding",
+    "spread_of_centroids",
+]
 
+CentroidDistance: TypeAlias = Literal[
+    "euclidean", "sqeuclidean", "cityblock", "minkowski", "chebyshev"
+]
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
 
@@ -27,15 +39,34 @@ def sizes_of_rounding(moments: MomentStats) -> Float:
     return np.asarray(_ROUNDING * (lengths + root_mean_squares(moments)[alive]))
 
 
-def centroid_rows(moments: MomentStats) -> Iterator[tuple[slice, Float]]:
+def centroid_rows(
+    moments: MomentStats, distance: CentroidDistance = "euclidean", p: float = 2
+) -> Iterator[tuple[slice, Float]]:
     """Some clusters at a time, and their centroids' distances to all, of those with mass.
 
     Centroids that differ by no more than rounding have the distance 0.
     """
-    size = sizes_of_rounding(moments)
-    for rows, apart in distance_rows(moments.offsets[moments.alive]):
-        apart[apart <= size[rows, None] + size] = 0.0
+    from scipy.spatial.distance import cdist
+
+    size, points = sizes_of_rounding(moments), moments.offsets[moments.alive]
+    for rows, apart in distance_rows(points):
+        same = apart <= size[rows, None] + size
+        if distance == "minkowski":
+            apart = cdist(points[rows], points, distance, p=p)
+        elif distance != "euclidean":
+            apart = cdist(points[rows], points, distance)
+        apart[same] = 0.0
         yield rows, apart
+
+
+def check_centroid_distance(parameters: Mapping[str, Any]) -> None:
+    """Refuse distances of samples that are none of centroids, which are means."""
+    chosen = parameters["distance"]
+    if not isinstance(chosen, str) or chosen not in get_args(CentroidDistance):
+        raise InputError(
+            "this form compares centroids, whose distance is one of "
+            f"{get_args(CentroidDistance)}, not {chosen!r}; choose a form without centroids"
+        )
 
 
 def spread_of_centroids(moments: MomentStats) -> float:

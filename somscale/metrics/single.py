@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from somscale.codebook import TrainedMap
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.metrics.candidates import (
@@ -17,10 +16,11 @@ from somscale.metrics.candidates import (
     open_clusters,
     open_labels,
 )
-from somscale.metrics.compute import Answer, Problem, solve
-from somscale.metrics.labelled import labelled
-from somscale.metrics.limits import size_obstacle
-from somscale.metrics.problem import READING, pose
+from somscale.metrics.compute import solve
+from somscale.metrics.labelled import errors_of_estimate, labelled
+from somscale.metrics.limits import pairs_obstacle, size_obstacle
+from somscale.metrics.problem import READING, pose, with_sampling
+from somscale.metrics.question import Answer, Problem
 from somscale.metrics.requests import make_request
 from somscale.metrics.spec import MetricSpec
 from somscale.metrics.unit_columns import grid_of, open_units
@@ -31,6 +31,7 @@ __all__ = [
     "compute_clusters_index",
     "compute_map_index",
     "compute_partition_index",
+    "compute_projection_index",
     "compute_table_index",
     "compute_units_index",
 ]
@@ -48,6 +49,29 @@ def compute_map_index(
     return _compute(spec, pose(samples, {"map": som}, None, {}, reading), rest)
 
 
+def compute_projection_index(
+    spec: MetricSpec, samples: Any, projection: Any, given: Mapping[str, Any]
+) -> xr.DataArray:
+    """Compute an index of samples and a map or an embedding, over pairs of samples."""
+    if samples is None:
+        raise InputError(f"{spec.name} compares distances of the samples; give them first")
+    reading = {name: given.get(name, default) for name, default in READING.items()}
+    rest = {name: value for name, value in given.items() if name not in READING}
+    anchors, seed = rest.pop("sample_anchors", None), rest.pop("seed", 0)
+    distance = rest.get("distance", "euclidean")
+    clustering = InputError(
+        f"{spec.name} judges a map or an embedding, and the second argument is a clustering; "
+        "an embedding of one component has shape (N, 1)"
+    )
+    if len(getattr(projection, "shape", ())) == 1:
+        # numbers of one component are no labels, which would be said of them first
+        raise clustering
+    problem = pose(samples, {"projection": projection}, None, {}, reading, distance=distance)
+    if problem.kind == "clusters":
+        raise clustering
+    return _compute(spec, with_sampling(problem, anchors, seed), rest)
+
+
 def compute_clusters_index(
     spec: MetricSpec, samples: Any, clusters: Any, given: Mapping[str, Any]
 ) -> xr.DataArray:
@@ -58,16 +82,20 @@ def compute_clusters_index(
     own = {name: "missing" if name == "missing_labels" else name for name in _CLUSTER_POLICIES}
     policies = {own[name]: given[name] for name in own if name in given}
     rest = {n: value for n, value in given.items() if n not in READING and n not in own}
-    problem = pose(samples, {"clusters": clusters}, None, policies, reading)
-    if isinstance(problem.candidates["clusters"], TrainedMap):
+    anchors, seed = rest.pop("sample_anchors", None), rest.pop("seed", 0)
+    distance = rest.get("distance", "euclidean")
+    problem = pose(samples, {"clusters": clusters}, None, policies, reading, distance=distance)
+    if problem.kind != "clusters":
+        found = "a map" if problem.kind == "map" else "an embedding"
         raise InputError(
-            f"{spec.name} judges a clustering, and the second argument is a map; give the "
-            "cluster of every sample, such as its best-matching unit (ss.metrics.bmu)"
+            f"{spec.name} judges a clustering, and the second argument is {found}; give the "
+            "cluster of every sample, such as its best-matching unit (ss.metrics.bmu), and mind "
+            "the order (samples, clusters)"
         )
     obstacle = size_obstacle(spec, problem)
     if obstacle is not None:
         raise InputError(f"{spec.name} does not apply: {obstacle}")
-    return _compute(spec, problem, rest)
+    return _compute(spec, with_sampling(problem, anchors, seed), rest)
 
 
 def compute_partition_index(
@@ -112,9 +140,13 @@ def compute_units_index(
 def _compute(spec: MetricSpec, problem: Problem, given: Mapping[str, Any]) -> xr.DataArray:
     grids = [g for g in map(grid_of, problem.candidates.values()) if g is not None]
     request = make_request(spec.name, spec, given, grids)
+    obstacle = pairs_obstacle(request.spec, problem)
+    if obstacle is not None:
+        raise InputError(f"{spec.name} does not apply: {obstacle}")
     candidate = next(iter(problem.candidates))
     answer = solve(problem, [request])[candidate][spec.name]
     array = labelled(problem, candidate, request, answer)
+    array = array.assign_coords(errors_of_estimate(array, answer))
     parameter = spec.parameter
     if parameter is None:
         return array

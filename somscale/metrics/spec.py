@@ -16,16 +16,19 @@ __all__ = [
     "Direction",
     "MetricSpec",
     "Subject",
+    "Variants",
     "all_specs",
     "find_spec",
+    "power_of",
     "range_text",
     "register",
 ]
 
 Direction: TypeAlias = Literal["higher", "lower", "zero", "none"]
 Cost: TypeAlias = Literal["linear", "pairs", "ranks"]
-Subject: TypeAlias = Literal["map", "partition", "units", "clusters"]
-_SUBJECTS: tuple[Subject, ...] = ("map", "clusters", "partition", "units")
+Subject: TypeAlias = Literal["map", "projection", "partition", "units", "clusters"]
+Variants: TypeAlias = Mapping[tuple[Any, ...], Mapping[str, Any]]
+_SUBJECTS: tuple[Subject, ...] = ("map", "projection", "clusters", "partition", "units")
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,11 @@ class MetricSpec:
     formula : callable
         Pure function of the finished statistics in `needs`.
     needs : tuple of str
-        Statistics: "units" (of a map), "grid", "table" (labels × clusters), "moments" (of
-        clusters).
+        Statistics that the formula is called with, in order: "units" (of a map), "grid",
+        "table" (labels × clusters); of clusters "moments", "cluster_pairs", "extremes",
+        "silhouettes_of_clusters", "centroid_silhouettes", "squared_silhouettes"; of a
+        projection "totals", "ranked", "shepard", over pairs of samples.  In the place of ""
+        the formula is given None.
     long_name : str
         Name in words.
     definition : str
@@ -50,7 +56,7 @@ class MetricSpec:
     lower, upper : float
         Range of the value; infinite where unbounded, nan where no bound is known.
     units : str
-        "1", "samples", "units", "data" or "data^2" (the samples' own units).
+        "1", "samples", "units", "data" (the samples' own units) or a power, as "data^2".
     dims : tuple of str
         Dimensions of the value, parameters last.
     parameter : str or None
@@ -59,9 +65,9 @@ class MetricSpec:
         Field of the units reduction that holds the value of every sample.
     family : str
         A group that can be asked for by name.
-    subject : {"map", "partition", "units", "clusters"}
-        "map": (samples, som); "partition": (labels, clusters); "units": (labels, units,
-        grid); "clusters": (samples, clusters).
+    subject : {"map", "projection", "partition", "units", "clusters"}
+        "map": (samples, som); "projection": (samples, som or embedding); "partition":
+        (labels, clusters); "units": (labels, units, grid); "clusters": (samples, clusters).
     cost : {"linear", "pairs", "ranks"}
         Work in the number of samples.
     source : str
@@ -77,8 +83,16 @@ class MetricSpec:
     values_on : callable or None
         From a map's grid and all parameters, the values of `parameter` where none are
         given; refuses parameters that the grid does not allow, before anything is read.
-    variants : mapping of (str, value) to mapping
-        Facts that differ where a parameter has a value.
+    variants : mapping of (str, value), or of several such pairs, to mapping
+        Facts that differ where a parameter, or each of several, has a value; of those that
+        hold the last decides.  Where forms of an index need different statistics, their
+        `needs` are of the same length, with "" for what a form does without.
+    totals : tuple of str
+        Which sums and extremes the formula reads of
+        :class:`~somscale.reductions.pair_stats.PairTotals`.
+    tables : tuple of str
+        Which optional fields the formula reads of
+        :class:`~somscale.reductions.pair_stats.ClusterPairs`.
     """
 
     name: str
@@ -102,12 +116,20 @@ class MetricSpec:
     check: Callable[[Mapping[str, Any]], None] | None
     undefined: str
     values_on: Callable[[Any, Mapping[str, Any]], Any] | None
-    variants: Mapping[tuple[str, Any], Mapping[str, Any]]
+    variants: Variants
+    totals: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
     @property
     def scalar(self) -> bool:
         """Whether the value is one number, so that it stands along the dim ``metric``."""
         return not self.dims
+
+    @property
+    def estimable(self) -> bool:
+        """Whether a few samples that are compared with all others estimate it."""
+        sums = {"totals", "cluster_pairs", "silhouettes_of_clusters"}
+        return not (sums.isdisjoint(self.needs) or self.tables or "sample" in self.dims)
 
     @property
     def range(self) -> str:
@@ -128,11 +150,10 @@ class MetricSpec:
     def units_of(self, data_units: str | None) -> str:
         """The value's units, given the samples'."""
         unit = data_units or "data units"
-        if self.units == "data" or (self.units == "data^2" and unit == "1"):
-            return unit
-        if self.units == "data^2":
-            return f"{unit}^2" if unit.isalnum() else f"({unit})^2"
-        return self.units
+        base, _, power = self.units.partition("^")
+        if base != "data":
+            return self.units
+        return power_of(unit, power) if power else unit
 
     def parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters of the formula, the given ones instead of their defaults."""
@@ -147,10 +168,18 @@ class MetricSpec:
     def with_parameters(self, parameters: Mapping[str, Any]) -> MetricSpec:
         """The index with the facts that hold for some parameters."""
         spec = self
-        for (name, value), facts in self.variants.items():
-            if parameters[name] == value:
+        for key, facts in self.variants.items():
+            pairs = (key,) if isinstance(key[0], str) else key
+            if all(parameters[name] == value for name, value in pairs):
                 spec = replace(spec, **facts)
         return spec
+
+
+def power_of(unit: str, power: str) -> str:
+    """A power of a unit in words."""
+    if unit == "1":
+        return unit
+    return f"{unit}^{power}" if unit.isalnum() else f"({unit})^{power}"
 
 
 def range_text(lower: float, upper: float) -> str:

@@ -101,7 +101,7 @@ DeltaOf = Callable[[Int, Int], Float]
 @dataclass
 class _MapState:
     totals: Float
-    by_column: Float
+    column_sums: Float
     left_units: AnyArray
     right_units: AnyArray
     delta: Float
@@ -109,7 +109,7 @@ class _MapState:
 
 
 class MapTotals:
-    """Σd, Σd², Σd·δ and the largest d, where δ is the distance of the samples' units.
+    """Σd, Σd·δ and the largest d, where δ is the distance of the samples' units.
 
     δ is the same for all rows of a unit, so it multiplies their sum, column by column.
 
@@ -134,7 +134,7 @@ class MapTotals:
     @property
     def fields(self) -> Mapping[str, Field]:
         """The sums and the largest distance."""
-        return {"sums": Field("sum", shape=(3,)), "d_max": Field("max", shape=())}
+        return {"sums": Field("sum", shape=(2,)), "d_max": Field("max", shape=())}
 
     def tile_bytes(self, rows: int) -> int:
         """Sums of columns and, where there is no table, the distances of all units at hand."""
@@ -144,12 +144,14 @@ class MapTotals:
     def begin(self, left: RowsAtHand, right: RowsAtHand, partial: Partial, same: bool) -> _MapState:
         """Look up the map distances that the tile needs."""
         own, others = left.columns[self.column], right.columns[self.column]
-        totals, sums = np.zeros(4), np.empty(3 * len(right))
+        if min(own.min(initial=0), others.min(initial=0)) < 0:
+            raise ValueError("a sample that takes part has no unit")
+        totals, sums = np.zeros(2), np.empty(len(right))
         if isinstance(self.delta, np.ndarray):
             return _MapState(totals, sums, own, others, self.delta, partial)
         left_units, own = np.unique(own, return_inverse=True)
-        right_units, others = _among(others)
-        delta = self.delta(np.maximum(left_units, 0), right_units)
+        right_units, others = np.unique(others, return_inverse=True)
+        delta = self.delta(left_units, right_units)
         return _MapState(totals, sums, own, others, delta, partial)
 
     def add(self, state: _MapState, tile: PairTile) -> None:
@@ -168,24 +170,18 @@ class MapTotals:
             state.right_units[columns],
             state.delta,
             tile.offset,
-            state.by_column[: 3 * d.shape[1]].reshape(3, -1),
+            state.column_sums[: d.shape[1]],
             state.totals,
         )
+        # below the diagonal are the same distances once more
+        state.partial["d_max"] = np.maximum(state.partial["d_max"], d.max())
 
     def end(self, state: _MapState) -> None:
         """Hand the tile's sums over."""
-        state.partial["sums"] += state.totals[:3]
-        state.partial["d_max"] = np.maximum(state.partial["d_max"], state.totals[3])
+        state.partial["sums"] += state.totals
 
     def finalize(self, total: Partial) -> dict[str, float]:
         """Totals by their names."""
-        d, d2, de = total["sums"].tolist()
-        return {"d": d, "d2": d2, "de": de, "d_max": max(0.0, float(total["d_max"]))}
+        d, de = total["sums"].tolist()
+        return {"d": d, "de": de, "d_max": max(0.0, float(total["d_max"]))}
 
-
-def _among(codes: AnyArray) -> tuple[Int, Int]:
-    """The units that occur, and the place of every row's among them, −1 where it has none."""
-    units, places = np.unique(codes, return_inverse=True)
-    if len(units) and units[0] < 0:
-        return units[1:], places - 1
-    return units, places

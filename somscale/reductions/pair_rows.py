@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from somscale._types import AnyArray, Bool, Int
+from somscale._types import AnyArray, Bool, Float, Int
 from somscale.errors import SampleValueError
 from somscale.reductions.base import Block
 from somscale.reductions.census import Missing, tolerated
 from somscale.reductions.names import EntryNames
 from somscale.reductions.pair_tiles import RowsAtHand
+from somscale.spaces import EuclideanSpace
 from somscale.spaces.base import BadRow, Prepared, Space
 
-__all__ = ["PlacedSpace", "PreparedRows", "RowChoice"]
+__all__ = ["PlacedSpace", "PreparedRows", "RowChoice", "told_spaces"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,24 @@ class PlacedSpace:
     what: str = "samples"
 
 
+def told_spaces(
+    spaces: Mapping[str, PlacedSpace], center: Float | None, missing_features: Bool | None
+) -> dict[str, PlacedSpace]:
+    """The same spaces about a point near the samples, without features that these all lack."""
+    kept = None if missing_features is None else ~missing_features
+    told = {}
+    for name, placed in spaces.items():
+        space = placed.space
+        if placed.column is None and isinstance(space, EuclideanSpace):
+            weights = space.feature_weights
+            if kept is not None:
+                weights = None if weights is None else weights[kept]
+            middle = center if center is None or kept is None else center[kept]
+            placed = replace(placed, space=replace(space, center=middle, feature_weights=weights))
+        told[name] = placed
+    return told
+
+
 @dataclass(frozen=True)
 class RowChoice:
     """Which rows of a block take part, and in which order they are walked.
@@ -51,6 +70,9 @@ class RowChoice:
         Features that every sample lacks, under "drop".
     sort_by : str or None
         Name of a column of codes whose rows are put together.
+    groups : tuple of str
+        Names of columns of codes; a sample that is negative in all of them takes no part, and
+        may hold anything.  Where there are none, all take part.
     names : EntryNames
         How errors name an entry of the samples.
     """
@@ -59,6 +81,7 @@ class RowChoice:
     missing: Missing = "raise"
     missing_features: Bool | None = None
     sort_by: str | None = None
+    groups: tuple[str, ...] = ()
     names: EntryNames = field(default_factory=EntryNames)
 
     def values_of(self, block: Block) -> AnyArray:
@@ -72,6 +95,8 @@ class RowChoice:
         taken = np.ones(len(block), bool)
         if self.excluded is not None:
             taken &= ~block.columns[self.excluded].astype(bool)
+        if self.groups:
+            taken &= np.any([block.columns[name] >= 0 for name in self.groups], axis=0)
         if self.missing != "raise" and values.dtype.kind == "f" and values.shape[1]:
             gaps = np.count_nonzero(np.isnan(values), axis=1)
             most = tolerated(self.missing, values.shape[1])

@@ -25,9 +25,8 @@ from somscale.reductions.base import (
     Side,
     fresh_partial,
 )
-from somscale.reductions.pair_rows import PlacedSpace, PreparedRows, RowChoice
+from somscale.reductions.pair_rows import PlacedSpace, PreparedRows, RowChoice, told_spaces
 from somscale.reductions.pair_tiles import Accumulator, PairTile, RowAccumulator
-from somscale.spaces import EuclideanSpace, Space
 from somscale.spaces.base import BadPair
 from somscale.spaces.given import check_matrix_tile
 
@@ -40,7 +39,7 @@ _FEWEST_ROWS = 128
 _BLOCK_ELEMENTS = 1 << 22
 """Values of a block's samples, and values that its rows gather, at most (32 MiB)."""
 
-_PART_ROWS, _PART_COLUMNS = 128, 1024
+_PART_ROWS, _PART_COLUMNS = 256, 512
 """A part of a tile: 1 MiB of distances, which the next loops find in cache."""
 
 
@@ -78,17 +77,26 @@ class _Walk:
             for placed in self.spaces.values()
         ) + (2.0 if matrix else 0.0)
 
-    def told(self, *, center: Float | None, missing_features: Bool | None) -> Self:
-        """The same walk once it is known where the samples lie, and what they all lack."""
+    accumulators: Sequence[Any]
+
+    def told(
+        self,
+        *,
+        center: Float | None,
+        missing_features: Bool | None,
+        largest: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Self:
+        """The same walk once it is known where the samples lie, and what they all lack.
+
+        `largest` has the largest distances for tables of bins, by the accumulators' names.
+        """
         found = copy.copy(self)
-        kept = None if missing_features is None else ~missing_features
+        found.accumulators = [
+            a.reaching(largest[a.name]) if largest and a.name in largest else a
+            for a in self.accumulators
+        ]
         found.choice = replace(self.choice, missing_features=missing_features)
-        found.spaces = {
-            name: replace(placed, space=_placed(placed.space, center, kept))
-            if placed.column is None
-            else placed
-            for name, placed in self.spaces.items()
-        }
+        found.spaces = told_spaces(self.spaces, center, missing_features)
         return found
 
     def _prepared(self, block: Block) -> PreparedRows:
@@ -154,17 +162,6 @@ class _Walk:
         return sum(16 * width + 32 for width in widths) + 64
 
 
-def _placed(space: Space, center: Float | None, kept: Bool | None) -> Space:
-    """A space that takes differences from a centre, over the features that are kept."""
-    if not isinstance(space, EuclideanSpace):
-        return space
-    weights = space.feature_weights
-    if kept is not None:
-        center = None if center is None else center[kept]
-        weights = None if weights is None else weights[kept]
-    return replace(space, center=center, feature_weights=weights)
-
-
 class PairWalk(_Walk):
     """Accumulate over all unordered pairs.
 
@@ -202,7 +199,7 @@ class PairWalk(_Walk):
         super().__init__(
             name, spaces, choice, n_features=n_features, tile_rows=tile_rows, matrix=matrix
         )
-        self.accumulators = list(accumulators)
+        self.accumulators: Sequence[Any] = list(accumulators)
         self.operations += 2.0 * len(self.accumulators)
 
     @property
@@ -284,14 +281,18 @@ class RowWalk(_Walk):
         super().__init__(
             name, spaces, choice, n_features=n_features, tile_rows=tile_rows, matrix=matrix
         )
-        self.accumulators = list(accumulators)
+        self.accumulators: Sequence[Any] = list(accumulators)
         self.operations += 2.0 * len(self.accumulators)
 
     @property
     def workspace(self) -> PairWorkspace:
         """Parts of tiles, rows made ready, and what they gather."""
         parts = 8 * _PART_ROWS * _PART_COLUMNS * (len(self.spaces) + bool(self.matrix))
-        one_row = sum(spec.nbytes for a in self.accumulators for spec in a.gathered(1).values())
+        one, two = (
+            sum(spec.nbytes for a in self.accumulators for spec in a.gathered(n).values())
+            for n in (1, 2)
+        )
+        one_row = two - one
         # means of all groups are made of a tile's sums as it finishes
         return PairWorkspace(parts + one_row * self.tile_rows, self._row_bytes(), one_row)
 

@@ -146,11 +146,13 @@ def budget_error(
             f"; the blocks of this Dask array hold up to {job.blocks.chunk_rows} samples: a path "
             f"is read by features, and blocks of {job.tile_rows} samples and all features need less"
         )
-    return MemoryBudgetError(
+    refusal = MemoryBudgetError(
         f"{what} {job.n_rows} samples × {job.n_features} features needs at least {least} in a "
         f"worker process ({format_bytes(baseline)} of it held already), and the budget is "
         f"{format_bytes(budget)}; set memory_budget='{least.replace(' ', '')}' or more{hint}"
     )
+    refusal.needed = smallest
+    return refusal
 
 
 def _candidates(job: LinearJob, workers: int) -> Iterator[Cut]:

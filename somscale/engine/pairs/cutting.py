@@ -30,6 +30,8 @@ __all__ = ["PairPlan", "plan_pairs"]
 
 _READ_BYTES = 5e8
 """Bytes that one core decodes in a second, about; TASK_OPERATIONS are computed meanwhile."""
+_KEPT_BYTES = 1 << 26
+"""What the kept rows of a task gather is wished to hold at most: rows meet all others anyway."""
 _WORDS: dict[Reading, str] = {
     "memory": "in memory",
     "loaded": "loaded once per process",
@@ -170,7 +172,8 @@ def _task_sizes(job: PairJob, workers: int) -> list[int]:
         rows = math.sqrt(pairs)
         fewest = job.n_tiles / (math.isqrt(2 * MOST_TASKS) - 1)
     else:
-        rows = pairs / job.n_rows
+        kept = sum(reduction.workspace.kept_row_bytes for reduction in job.reductions)
+        rows = min(pairs / job.n_rows, _KEPT_BYTES / max(1, kept))
         fewest = job.n_tiles / MOST_TASKS
     wished = min(floor_power(rows / job.tile_rows), ceil_power(job.n_tiles))
     least = min(ceil_power(fewest), ceil_power(job.n_tiles))

@@ -1,0 +1,166 @@
+"""Sampled answers through the public functions: errors that come along, and never silently."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import dask.array as da
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+from click.testing import CliRunner
+
+import somscale as ss
+from somscale.cli import main
+from somscale.errors import InputError
+
+N = 300
+ERRORS = ("standard_error", "interval_low", "interval_high")
+
+
+def problems() -> dict[str, tuple[np.ndarray, Any]]:
+    rng = np.random.default_rng(0)
+    samples = rng.standard_normal((N, 12)) + 3 * rng.integers(0, 3, (N, 1))
+    return {
+        "clusters": (samples, rng.integers(0, 4, N)),
+        "map": (samples, ss.codebook(samples[:12], ss.Grid(3, 4))),
+        "embedding": (samples, samples[:, :2] + rng.standard_normal((N, 2))),
+    }
+
+
+ESTIMATED = {
+    "clusters": {"davies_bouldin_index", "silhouette_score"},
+    "map": {"c_measure", "metric_stress", "sammon_stress", "shepard_correlation"},
+    "embedding": {
+        *("c_measure", "kruskal_shepard_error", "metric_stress"),
+        *("sammon_stress", "shepard_correlation"),
+    },
+}
+
+
+@pytest.mark.parametrize("kind", ESTIMATED)
+def test_all_estimates_what_takes_pairs_and_leaves_out_what_it_cannot(kind: str) -> None:
+    samples, projection = problems()[kind]
+    exact, found = (
+        ss.evaluate(samples, projection),
+        ss.evaluate(samples, projection, sample_anchors=80, seed=3),
+    )
+    error = found["standard_error"].to_series()
+    assert set(error.index[error.notna()]) == ESTIMATED[kind]
+    for name in found["metric"].values.tolist():
+        value, known = (float(q["value"].sel(metric=name)) for q in (found, exact))
+        if name in ESTIMATED[kind]:
+            low, high = (float(found[end].sel(metric=name)) for end in ERRORS[1:])
+            assert low < value < high
+            assert abs(value - known) < 5 * error[name]
+        else:
+            assert value == known or np.isnan(known)
+    omitted = json.loads(found.attrs["indices_left_out"])["a few samples do not estimate it"]
+    assert set(exact["metric"].values) == set(found["metric"].values) | (
+        set(omitted) & set(exact["metric"].values)
+    )
+    assert found.attrs["sample_anchors"] == 80
+    assert found.attrs["seed"] == 3
+    assert "standard_error" not in exact
+
+
+@pytest.mark.parametrize("kind", ESTIMATED)
+def test_same_bits_from_any_source(kind: str, tmp_path: Path) -> None:
+    samples, projection = problems()[kind]
+    expected = ss.evaluate(samples, projection, sample_anchors=40)
+    sources = {
+        "zarr": zarr.create_array(tmp_path / "x.zarr", data=samples, chunks=(77, 5)),
+        "dask": da.from_array(samples, chunks=(31, 7)),
+        "labelled": xr.DataArray(samples, dims=("time", "level")),
+    }
+    for source in sources.values():
+        found = ss.evaluate(source, projection, sample_anchors=40).load()
+        for name in ("value", *ERRORS):
+            np.testing.assert_array_equal(found[name], expected[name])
+
+
+@pytest.mark.parametrize("kind", ESTIMATED)
+def test_all_samples_as_anchors_give_the_exact_value(kind: str) -> None:
+    samples, projection = problems()[kind]
+    exact = ss.evaluate(samples, projection)
+    found = ss.evaluate(samples, projection, sample_anchors=N)
+    for name in ESTIMATED[kind]:
+        one, other = (q["value"].sel(metric=name) for q in (found, exact))
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+        assert found["standard_error"].sel(metric=name) == 0
+
+
+def test_one_index_alone_has_its_error_as_coordinates() -> None:
+    samples, clusters = problems()["clusters"]
+    found = ss.metrics.cluster_silhouette(samples, clusters, sample_anchors=80, seed=1)
+    assert found.dims == ("cluster",)
+    assert set(ERRORS) <= set(found.coords)
+    assert all(found[name].dims == ("cluster",) for name in ERRORS)
+    assert (found["interval_low"] <= found).all()
+    whole = ss.evaluate(samples, clusters, sample_anchors=80, seed=1)
+    np.testing.assert_array_equal(whole["cluster_silhouette"], found)
+    np.testing.assert_array_equal(
+        whole["cluster_silhouette_standard_error"], found["standard_error"]
+    )
+    other = ss.metrics.cluster_silhouette(samples, clusters, sample_anchors=80, seed=2)
+    assert (other != found).any()
+
+
+def test_samples_that_take_no_part_are_no_anchors() -> None:
+    samples, clusters = problems()["clusters"]
+    taken = np.arange(N) % 3 > 0
+    found = ss.metrics.silhouette_score(
+        samples, clusters, mask=(taken, None), sample_anchors=int(taken.sum())
+    )
+    exact = ss.metrics.silhouette_score(samples[taken], clusters[taken])
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+    noisy = np.where(taken, clusters, -1)
+    found = ss.metrics.silhouette_score(samples, noisy, noise="ignore", sample_anchors=N)
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "message"),
+    [
+        ("dunn_index", {"sample_anchors": 10}, "smallest or largest distances"),
+        ("sample_silhouette", {"sample_anchors": 10}, "value of every sample"),
+        ("silhouette_score", {"sample_anchors": N + 1}, f"{N} samples take part"),
+        ("silhouette_score", {"sample_anchors": 1}, "at least 2"),
+        ("silhouette_score", {"sample_anchors": 2.5}, "whole number"),
+        ("silhouette_score", {"sample_anchors": 9, "seed": -1}, "seed"),
+    ],
+)
+def test_what_cannot_be_sampled_is_refused(
+    name: str, settings: dict[str, Any], message: str
+) -> None:
+    samples, clusters = problems()["clusters"]
+    with pytest.raises(InputError, match=message):
+        ss.evaluate(samples, clusters, metrics=name, **settings)
+    with pytest.raises(InputError, match=message):
+        getattr(ss.metrics, name)(samples, clusters, **settings)
+
+
+def test_distances_alone_are_not_sampled() -> None:
+    _, clusters = problems()["clusters"]
+    matrix = np.abs(np.subtract.outer(np.arange(N), np.arange(N))).astype(float)
+    with pytest.raises(InputError, match="sample_anchors"):
+        ss.metrics.silhouette_score(matrix, clusters, distance="precomputed", sample_anchors=9)
+
+
+def test_the_plan_and_the_command_line(tmp_path: Path) -> None:
+    samples, clusters = problems()["clusters"]
+    planned = ss.plan(samples, clusters, metrics="silhouette_score", sample_anchors=50)
+    assert "anchors" in repr(planned)
+    np.save(tmp_path / "x.npy", samples)
+    np.save(tmp_path / "c.npy", clusters)
+    arguments = ["evaluate", str(tmp_path / "x.npy"), "--clusters", str(tmp_path / "c.npy")]
+    arguments += ["-m", "silhouette_score", "--sample-anchors", "50", "--seed", "4", "--json"]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)["variables"]
+    expected = ss.metrics.silhouette_score(samples, clusters, sample_anchors=50, seed=4)
+    assert told["value"]["values"] == [float(expected)]
+    assert told["standard_error"]["values"] == [float(expected["standard_error"])]
