@@ -29,12 +29,14 @@ print(stress.to_pandas().round(4).T.to_string(), "\n")
 best = q["value"].sel(metric="shepard_rank_correlation").idxmax("candidate").item()
 print("distances keep their order best in:", best)
 
-# The Shepard diagram says where: the mean embedded distance over distance of the samples.
+# The Shepard diagram says where: the mean embedded distance over the distance of the samples.
 diagram = ss.metrics.shepard_diagram(samples, embeddings["PCA"], bins=8)
-pairs = diagram.sum("output_distance")
-mean = (diagram * diagram.output_distance).sum("output_distance") / pairs
-for far, near in zip(diagram.input_distance.values, mean.values, strict=True):
-    print(f"distance {far:5.2f} of samples: {near:5.2f} in the plane of PCA")
+middle = (diagram.output_distance_low + diagram.output_distance_high) / 2
+mean = (diagram * middle).sum("output_distance") / diagram.sum("output_distance")
+for low, high, near in zip(
+    diagram.input_distance_low.values, diagram.input_distance_high.values, mean.values, strict=True
+):
+    print(f"samples {low:4.2f} to {high:4.2f} apart: {near:4.2f} in the plane of PCA")
 
 # A few hundred samples, compared with all others, tell nearly as much.
 estimate = ss.metrics.metric_stress(samples, embeddings["PCA"], sample_anchors=200, seed=0)

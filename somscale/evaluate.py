@@ -12,11 +12,11 @@ import xarray as xr
 from somscale.engine.planview import Plan
 from somscale.engine.readers.opening import SampleDims
 from somscale.engine.readers.variables import Variables
-from somscale.metrics.assemble import assemble, refuse_clashes
-from somscale.metrics.compute import plan_problem, solve
-from somscale.metrics.problem import READING, pose, with_sampling
-from somscale.metrics.question import Problem
-from somscale.metrics.selection import Metrics, left_out, select
+from somscale.metrics.answering.assemble import assemble, refuse_clashes
+from somscale.metrics.answering.compute import plan_problem, solve
+from somscale.metrics.asking.problem import READING, pose, with_sampling
+from somscale.metrics.asking.question import Problem
+from somscale.metrics.asking.selection import Metrics, left_out, select
 from somscale.store import open_dataset
 
 __all__ = ["evaluate", "plan"]

@@ -60,7 +60,7 @@ def train(
         First codes: spread over the plane of the first two principal components
         of some samples, or samples drawn at random.
     kernel : str
-        Neighbourhood kernel, as in :func:`somscale.metrics.distortion`.
+        Neighbourhood kernel, as in :func:`somscale.metrics.maps.distortion`.
     temperature : (float, float), optional
         First and last temperature; by default half the largest map distance
         (at least 1) and 1.

@@ -30,7 +30,7 @@ from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.readers.columns import SampleValues
 from somscale.engine.readers.sources import ArraySource
 from somscale.errors import InputError, SampleValueError
-from somscale.metrics import limits
+from somscale.metrics.asking import limits
 from somscale.metrics.spec import all_specs
 from somscale.reductions.moments import MomentsReduction, MomentStats
 
@@ -291,6 +291,14 @@ def test_noise_may_be_anything() -> None:
         assert result["value"].sel(metric="davies_bouldin_score") == pytest.approx(0.1)
         assert result["cluster_sizes"].values.tolist() == [2, 2]
         assert json.loads(result.attrs["clusters_excluded"]) == {"projection": 1}
+        without = ss.evaluate(samples[:4], clusters[:4])
+        np.testing.assert_array_equal(result["value"], without["value"])
+        lazy = ss.evaluate(da.from_array(samples, chunks=2), clusters, noise="ignore").compute()
+        np.testing.assert_array_equal(lazy["value"], result["value"])
+        # a sample is noise only where it is so for every candidate
+        both = {"a": clusters, "b": [0, 0, 1, 1, 1]}
+        with pytest.raises(SampleValueError, match="sample 4"):
+            ss.evaluate(samples, both, noise="ignore", metrics="silhouette_score")
     alone = of("cluster_sizes", samples[:4], [0, -1, -1, 1], noise="singletons")
     assert sorted(alone.tolist()) == [1, 1, 1, 1]
 

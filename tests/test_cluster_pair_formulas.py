@@ -18,7 +18,7 @@ from sklearn import metrics as sklearn_metrics
 
 from somscale import metrics
 from somscale.errors import InputError
-from somscale.metrics.requests import make_request
+from somscale.metrics.asking.requests import make_request
 from somscale.metrics.values import note_of, number_of
 from somscale.reductions.pair_stats import ClusterPairs, Extremes, Silhouettes
 

@@ -22,16 +22,16 @@ from unit_passes import pass_of
 from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.readers.sources import ArraySource
 from somscale.errors import InputError
-from somscale.metrics import map_pair_totals as closed
-from somscale.metrics.conventions import convention_parameters
-from somscale.metrics.distance_agreement import (
+from somscale.metrics.asking.conventions import convention_parameters
+from somscale.metrics.passes import map_pair_totals as closed
+from somscale.metrics.passes.map_pair_totals import map_pair_totals
+from somscale.metrics.projections.distance_agreement import (
     c_measure,
     kruskal_shepard_error,
     shepard_correlation,
 )
-from somscale.metrics.map_pair_totals import map_pair_totals
+from somscale.metrics.projections.stress import metric_stress, sammon_stress
 from somscale.metrics.public import IndexFunction
-from somscale.metrics.stress import metric_stress, sammon_stress
 from somscale.metrics.values import note_of, number_of
 from somscale.reductions.fourth_moments import FourthMomentsReduction, mean_of_units
 from somscale.reductions.pair_stats import PairTotals

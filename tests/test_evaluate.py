@@ -430,6 +430,24 @@ def test_candidates_are_as_each_alone() -> None:
     assert json.loads(result.attrs["map_fingerprints"]) == prints
 
 
+def test_diagrams_of_candidates_have_bins_of_their_own() -> None:
+    both = {"large": SOM, "small": SMALL}
+    result = ss.evaluate(SAMPLES, both, metrics="shepard_diagram", bins=6)
+    assert result["shepard_diagram"].dtype == np.int64
+    for name, som in both.items():
+        alone = metrics.shepard_diagram(SAMPLES, som, bins=6)
+        own = result["shepard_diagram"].sel(candidate=name)
+        np.testing.assert_array_equal(own, alone)
+        for end in ("input_distance_low", "output_distance_high"):
+            np.testing.assert_array_equal(own[end], alone[end])
+    assert alone["input_distance_low"].attrs["units"] == "K"
+    squared = metrics.shepard_diagram(SAMPLES, SOM, bins=6, distance="sqeuclidean")
+    assert squared["input_distance_high"].attrs["units"] == "K^2"
+    unlike: Any = {"a": ("shepard_diagram", {"bins": 4}), "b": ("shepard_diagram", {"bins": 5})}
+    with pytest.raises(InputError, match="a and b have bins of their own"):
+        ss.evaluate(SAMPLES, SOM, metrics=unlike)
+
+
 def test_rows_and_columns_are_kept_where_all_candidates_have_them() -> None:
     turned = ss.codebook(VALUES[:12], ss.Grid(4, 3))
     alike = ss.evaluate(VALUES, {"a": SOM, "b": SOM})

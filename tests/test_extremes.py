@@ -26,10 +26,10 @@ from somscale.kernels import closest, farthest
 from somscale.kernels.closest import closest_between
 from somscale.kernels.extreme_blocks import PairSearch
 from somscale.kernels.farthest import farthest_in_clusters, farthest_pair, unique_rows
-from somscale.metrics import extreme_passes
-from somscale.metrics.cluster_passes import find_moments, find_moments_later, plan_moments
-from somscale.metrics.extreme_candidates import Cloud, Found
-from somscale.metrics.extreme_passes import (
+from somscale.metrics.passes import extreme_passes
+from somscale.metrics.passes.cluster_passes import find_moments, find_moments_later, plan_moments
+from somscale.metrics.passes.extreme_candidates import Cloud, Found
+from somscale.metrics.passes.extreme_passes import (
     describe_extremes,
     find_diameter,
     find_extremes,
@@ -251,7 +251,7 @@ def assert_same(found: Extremes, expected: Extremes) -> None:
 def test_any_form_of_samples(dtype: str, panels: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if panels:
         monkeypatch.setattr(extreme_passes, "_rows_that_fit", lambda n_features: 60)
-        monkeypatch.setattr("somscale.metrics.extreme_candidates._FIRST_OF_CLUSTER", 2)
+        monkeypatch.setattr("somscale.metrics.passes.extreme_candidates._FIRST_OF_CLUSTER", 2)
     values = (gaussian(400, 7) + 1e4).astype(dtype)
     clusters = np.random.default_rng(2).integers(-1, 4, 400)
     points = values.astype(float)
@@ -378,8 +378,8 @@ def test_what_cannot_matter_is_never_read_again(chunk: int) -> None:
     assert radii is not None
     source.reads.clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("somscale.metrics.extreme_candidates._FIRST_OF_CLUSTER", 16)
-        patch.setattr("somscale.metrics.extreme_candidates._NEXT", 1)
+        patch.setattr("somscale.metrics.passes.extreme_candidates._FIRST_OF_CLUSTER", 16)
+        patch.setattr("somscale.metrics.passes.extreme_candidates._NEXT", 1)
         found = find_extremes(samples, own, moments, which=_DIAMETERS)["c"]
     np.testing.assert_array_equal(found.diameters, np.sqrt(brute_diameters(values, clusters, 2)))
     for rows in source.reads:
@@ -398,7 +398,7 @@ def test_a_cluster_that_is_far_from_all_others_is_not_read_for_the_separation() 
     source.reads.clear()
     which: tuple[str, ...] = ("separation",)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("somscale.metrics.extreme_candidates._FIRST_OF_CLUSTER", 4)
+        patch.setattr("somscale.metrics.passes.extreme_candidates._FIRST_OF_CLUSTER", 4)
         found = find_extremes(samples, columns, moments, which=which)["c"]
     assert found.separation == np.sqrt(brute_separation(values, own))
     again = [rows for rows in source.reads if rows.start >= 2000]

@@ -17,7 +17,7 @@ from sklearn import metrics as sklearn_metrics
 from somscale import metrics
 from somscale.errors import InputError
 from somscale.kernels import expected_information as kernel
-from somscale.metrics.information import expected_information, information_of
+from somscale.metrics.partitions.information import expected_information, information_of
 from somscale.metrics.public import TableFunction
 from somscale.reductions.contingency import Contingency
 

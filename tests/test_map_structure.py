@@ -20,7 +20,8 @@ from test_map_metrics import Arrangement, chain, gaussian_map, judged, maps, sym
 import somscale as ss
 from somscale import metrics
 from somscale.errors import InputError
-from somscale.metrics import code_distances, spacing
+from somscale.metrics import code_distances
+from somscale.metrics.maps import spacing
 from somscale.metrics.spec import all_specs
 from somscale.reductions.units import UnitStats
 

@@ -24,7 +24,7 @@ from sklearn import datasets
 from sklearn import metrics as sklearn_metrics
 
 import somscale as ss
-from somscale.metrics import pair_walks
+from somscale.metrics.passes import pair_walks
 from somscale.options import set_options
 
 Floats = NDArray[np.float64]

@@ -25,7 +25,7 @@ from zarr.storage import MemoryStore
 
 import somscale as ss
 from somscale.errors import InputError, MemoryBudgetError, SampleValueError, SomscaleError
-from somscale.metrics import pair_walks
+from somscale.metrics.passes import pair_walks
 from somscale.options import set_options
 
 Floats = NDArray[np.float64]

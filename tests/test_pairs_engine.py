@@ -52,7 +52,7 @@ from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.kernels.counts import sort_keyed
 from somscale.options import set_options
-from somscale.reductions.base import Block, Field, Side
+from somscale.reductions.base import Block, Side
 
 
 @pytest.fixture(autouse=True)

@@ -204,9 +204,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "one index": lambda samples: ss.metrics.quantization_error(samples, SOM),
     "all linear": lambda samples: ss.evaluate(samples, SOM, cost="linear"),
     "three maps": lambda samples: ss.evaluate(samples, CANDIDATES, cost="linear"),
-    "labels too": lambda samples: ss.evaluate(
-        samples, SOM, labels=np.arange(N) % 7, cost="linear"
-    ),
+    "labels too": lambda samples: ss.evaluate(samples, SOM, labels=np.arange(N) % 7, cost="linear"),
     "projection": lambda samples: ss.project(samples, SOM),
 }
 each_question = pytest.mark.parametrize("question", QUESTIONS)

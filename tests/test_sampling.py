@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from somscale._types import Float
 from somscale.errors import InputError
-from somscale.metrics.sampled_clusters import estimate_cluster_means, estimate_from_clusters
-from somscale.metrics.sampling import (
+from somscale.metrics.answering.sampled_clusters import (
+    estimate_cluster_means,
+    estimate_from_clusters,
+)
+from somscale.metrics.asking.sampling import (
     Estimate,
     draw_anchors,
     estimate_mean,

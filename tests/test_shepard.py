@@ -19,8 +19,8 @@ from somscale.engine.pairs.run import plan_pair_job, run_pairs
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.kernels import shepard_loops as loops
-from somscale.metrics.diagram_bins import diagram_coordinates
-from somscale.metrics.shepard import (
+from somscale.metrics.asking.diagram_bins import diagram_coordinates
+from somscale.metrics.projections.shepard import (
     MOST_BINS,
     shepard_diagram,
     shepard_rank_correlation,

@@ -16,7 +16,7 @@ from test_map_metrics import Arrangement, chain, gaussian_map, judged, maps, sym
 import somscale as ss
 from somscale import metrics
 from somscale.errors import InputError
-from somscale.metrics import connectivity
+from somscale.metrics.maps import connectivity
 
 AT = [-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 7.0]
 GRIDS = [

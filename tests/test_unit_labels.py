@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import somscale as ss
 from somscale import metrics
 from somscale.errors import InputError
-from somscale.metrics import limits
+from somscale.metrics.asking import limits
 
 GRIDS = [
     ss.Grid(3, 4),

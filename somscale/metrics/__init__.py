@@ -6,8 +6,8 @@ The data are ``(samples, som)``, ``(samples, clusters)``, ``(labels, clusters)``
 
 from __future__ import annotations
 
-from somscale.metrics.bcubed import bcubed_f_score, bcubed_precision, bcubed_recall
-from somscale.metrics.cluster_fields import (
+from somscale.metrics.clusters.dunn import dunn_index, generalized_dunn_index
+from somscale.metrics.clusters.fields import (
     centroid_distances,
     centroids,
     cluster_dispersion,
@@ -15,13 +15,13 @@ from somscale.metrics.cluster_fields import (
     cluster_sizes,
     cluster_within_scatter,
 )
-from somscale.metrics.cluster_pairs import (
+from somscale.metrics.clusters.pairs import (
     cluster_diameter,
     cluster_distances,
     cluster_mean_distance,
     cluster_separation,
 )
-from somscale.metrics.cluster_scatter import (
+from somscale.metrics.clusters.scatter import (
     between_scatter,
     calinski_harabasz_score,
     davies_bouldin_index,
@@ -30,22 +30,16 @@ from somscale.metrics.cluster_scatter import (
     within_scatter,
     xie_beni_index,
 )
-from somscale.metrics.cluster_silhouettes import (
+from somscale.metrics.clusters.silhouettes import (
     centroid_silhouette,
     cluster_silhouette,
     sample_silhouette,
     silhouette_score,
     squared_silhouette,
 )
-from somscale.metrics.combined import combined_error, unit_combined_error
-from somscale.metrics.distance_agreement import (
-    c_measure,
-    kruskal_shepard_error,
-    shepard_correlation,
-)
-from somscale.metrics.distortion import distortion, distortion_parts, unit_distortion
-from somscale.metrics.dunn import dunn_index, generalized_dunn_index
-from somscale.metrics.fields import (
+from somscale.metrics.maps.combined import combined_error, unit_combined_error
+from somscale.metrics.maps.distortion import distortion, distortion_parts, unit_distortion
+from somscale.metrics.maps.fields import (
     codes,
     composite,
     features_dropped,
@@ -53,7 +47,36 @@ from somscale.metrics.fields import (
     rms_per_feature,
     samples_dropped,
 )
-from somscale.metrics.information_scores import (
+from somscale.metrics.maps.quantization import (
+    dead_units,
+    explained_variance,
+    hits,
+    quantization_error,
+    unit_quantization_error,
+)
+from somscale.metrics.maps.sample_values import bmu, distance, second_bmu
+from somscale.metrics.maps.silhouette import (
+    sample_simplified_silhouette,
+    simplified_silhouette,
+    unit_simplified_silhouette,
+)
+from somscale.metrics.maps.spacing import codebook_davies_bouldin, map_distance_correlation
+from somscale.metrics.maps.structure import hit_entropy, u_matrix
+from somscale.metrics.maps.topographic import topographic_error, unit_topographic_error
+from somscale.metrics.maps.topographic_functions import (
+    differential_topographic_function,
+    topographic_function,
+    weighted_differential_topographic_function,
+)
+from somscale.metrics.maps.unit_labels import (
+    class_scatter_index,
+    label_distribution,
+    unit_entropy,
+    unit_label_entropy,
+)
+from somscale.metrics.maps.villmann import villmann_function
+from somscale.metrics.partitions.bcubed import bcubed_f_score, bcubed_precision, bcubed_recall
+from somscale.metrics.partitions.information_scores import (
     adjusted_mutual_info_score,
     completeness_score,
     homogeneity_score,
@@ -62,16 +85,16 @@ from somscale.metrics.information_scores import (
     v_measure_score,
     variation_of_information,
 )
-from somscale.metrics.majority import entropy_sum, nmco
-from somscale.metrics.matching import clustering_accuracy, purity, split_join_distance
-from somscale.metrics.pair_counting import (
+from somscale.metrics.partitions.majority import entropy_sum, nmco
+from somscale.metrics.partitions.matching import clustering_accuracy, purity, split_join_distance
+from somscale.metrics.partitions.pair_counting import (
     adjusted_rand_score,
     fowlkes_mallows_score,
     pair_counts,
     pair_jaccard_score,
     rand_score,
 )
-from somscale.metrics.pair_scores import (
+from somscale.metrics.partitions.pair_scores import (
     hubert_gamma,
     mirkin_metric,
     normalized_mirkin_metric,
@@ -81,36 +104,13 @@ from somscale.metrics.pair_scores import (
     wallace_clusters_to_labels,
     wallace_labels_to_clusters,
 )
-from somscale.metrics.quantization import (
-    dead_units,
-    explained_variance,
-    hits,
-    quantization_error,
-    unit_quantization_error,
+from somscale.metrics.projections.distance_agreement import (
+    c_measure,
+    kruskal_shepard_error,
+    shepard_correlation,
 )
-from somscale.metrics.sample_values import bmu, distance, second_bmu
-from somscale.metrics.shepard import shepard_diagram, shepard_rank_correlation
-from somscale.metrics.silhouette import (
-    sample_simplified_silhouette,
-    simplified_silhouette,
-    unit_simplified_silhouette,
-)
-from somscale.metrics.spacing import codebook_davies_bouldin, map_distance_correlation
-from somscale.metrics.stress import metric_stress, sammon_stress
-from somscale.metrics.structure import hit_entropy, u_matrix
-from somscale.metrics.topographic import topographic_error, unit_topographic_error
-from somscale.metrics.topographic_functions import (
-    differential_topographic_function,
-    topographic_function,
-    weighted_differential_topographic_function,
-)
-from somscale.metrics.unit_labels import (
-    class_scatter_index,
-    label_distribution,
-    unit_entropy,
-    unit_label_entropy,
-)
-from somscale.metrics.villmann import villmann_function
+from somscale.metrics.projections.shepard import shepard_diagram, shepard_rank_correlation
+from somscale.metrics.projections.stress import metric_stress, sammon_stress
 
 __all__ = [
     "adjusted_mutual_info_score",

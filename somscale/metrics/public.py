@@ -8,9 +8,7 @@ from typing import Any, Protocol, cast
 
 import xarray as xr
 
-from somscale.metrics.docstrings import public_docstring
-from somscale.metrics.problem import READING
-from somscale.metrics.single import (
+from somscale.metrics.answering.single import (
     compute_clusters_index,
     compute_map_index,
     compute_partition_index,
@@ -18,6 +16,8 @@ from somscale.metrics.single import (
     compute_table_index,
     compute_units_index,
 )
+from somscale.metrics.asking.problem import READING
+from somscale.metrics.docstrings import public_docstring
 from somscale.metrics.spec import Cost, Direction, MetricSpec, Variants, register
 from somscale.metrics.values import Value
 

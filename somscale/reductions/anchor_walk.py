@@ -2,7 +2,7 @@
 
 Sums of an anchor's distances over *all* samples are exact.  An index that is a mean over
 samples or pairs is a mean of such sums over all anchors there could be, so a random
-choice of them estimates it without bias (:mod:`somscale.metrics.sampling`).
+choice of them estimates it without bias (:mod:`somscale.metrics.asking.sampling`).
 """
 
 from __future__ import annotations

@@ -184,4 +184,3 @@ class MapTotals:
         """Totals by their names."""
         d, de = total["sums"].tolist()
         return {"d": d, "de": de, "d_max": max(0.0, float(total["d_max"]))}
-

@@ -19,8 +19,8 @@ import somscale as ss
 from somscale._types import Float, Int
 from somscale.engine.readers.columns import Column
 from somscale.engine.readers.samples import open_samples
-from somscale.metrics.cluster_passes import find_moments
-from somscale.metrics.extreme_passes import find_extremes
+from somscale.metrics.passes.cluster_passes import find_moments
+from somscale.metrics.passes.extreme_passes import find_extremes
 
 N, D, K = 50_000, 20, 10
 

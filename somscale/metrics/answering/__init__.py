@@ -1,0 +1,3 @@
+"""From finished statistics to labelled answers."""
+
+from __future__ import annotations

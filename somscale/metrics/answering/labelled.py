@@ -1,0 +1,133 @@
+"""Finished values as labelled DataArrays: dims, coordinates and attributes of every index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from somscale.codebook.project import flag_attributes
+from somscale.engine.readers.axes import Axes
+from somscale.engine.readers.columns import Column
+from somscale.metrics.answering.estimates import ERRORS
+from somscale.metrics.asking.diagram_bins import ends_facts
+from somscale.metrics.asking.question import Answer, Problem, Request
+from somscale.metrics.asking.unit_columns import grid_of
+
+__all__ = ["coordinates", "errors_of_estimate", "labelled", "plain"]
+
+_PARTS = ["within", "bias", "neighborhood"]
+_PAIRS = ["a", "b", "c", "d"]
+_LONG_NAMES = {
+    "temperature": "neighbourhood temperature T, in units of map distance",
+    "delta": "distance on the map",
+    "class": "class of the samples",
+    "cluster": "cluster of the samples",
+    "other_cluster": "another cluster of the samples",
+    "part": "part of the distortion",
+    "pair": "a: same class and cluster, b: same cluster only, c: same class only, d: neither",
+}
+
+
+def labelled(problem: Problem, candidate: str, request: Request, answer: Answer) -> xr.DataArray:
+    """One index of one candidate as a DataArray."""
+    spec = request.spec
+    data_units = None if problem.samples is None else problem.samples.units
+    dims = tuple(name for dim in spec.dims for name in _dims(problem, dim))
+    array = xr.DataArray(_shaped(problem, spec.dims, answer.value), dims=dims, name=request.label)
+    array = array.assign_coords(coordinates(problem, candidate, request))
+    if answer.coords:
+        facts = ends_facts(request.parameters, data_units, problem.kind)
+        ends = {name: (*own, facts[name]) for name, own in answer.coords.items()}
+        array = array.assign_coords(ends)
+    array.attrs = dict(spec.attributes(data_units))
+    grid = grid_of(problem.candidates[candidate])
+    if spec.sample_field in ("bmu", "second_bmu") and grid is not None:
+        array.attrs.update(flag_attributes(grid.size))
+    for name, value in request.parameters.items():
+        if name == "p" and request.parameters.get("distance") != "minkowski":
+            continue
+        if name != spec.parameter and value is not None:
+            array.attrs[name] = plain(value)
+    if isinstance(answer.note, str) and answer.note:
+        array.attrs["note"] = answer.note
+    if answer.errors and problem.sampling is not None:
+        array.attrs["sample_anchors"], array.attrs["seed"] = problem.sampling
+    return array
+
+
+def errors_of_estimate(array: xr.DataArray, answer: Answer) -> dict[str, xr.DataArray]:
+    """The standard error of an estimate and the ends of its interval, on its own dims."""
+    found = {}
+    for name, values in answer.errors.items():
+        facts = {"long_name": f"{ERRORS[name]}: {array.name}", "units": array.attrs["units"]}
+        found[name] = array.copy(data=values).rename(name)
+        found[name].attrs = facts
+    return found
+
+
+def plain(value: Any) -> Any:
+    """A parameter as files can hold it."""
+    if callable(value):
+        return getattr(value, "__name__", type(value).__name__)
+    # attributes of netCDF hold no booleans
+    return int(value) if isinstance(value, bool | np.bool_) else value
+
+
+def _dims(problem: Problem, dim: str) -> tuple[str, ...]:
+    """The user's own names of a dimension."""
+    axes = _axes(problem, dim)
+    return (dim,) if axes is None else axes.dims
+
+
+def _axes(problem: Problem, dim: str) -> Axes | None:
+    if problem.samples is None:
+        return None
+    return {"sample": problem.samples.rows, "feature": problem.samples.features}.get(dim)
+
+
+def _shaped(problem: Problem, dims: tuple[str, ...], value: Any) -> Any:
+    """A value on the user's own dims."""
+    shape: list[int] = []
+    for dim, size in zip(dims, value.shape, strict=True):
+        axes = _axes(problem, dim)
+        shape += [size] if axes is None else axes.shape
+    return value if tuple(shape) == value.shape else value.reshape(shape)
+
+
+def coordinates(problem: Problem, candidate: str, request: Request) -> dict[str, Any]:
+    """Coordinates of a value's dimensions."""
+    grid, dims = grid_of(problem.candidates[candidate]), request.spec.dims
+    coords: dict[str, Any] = {}
+    if "unit" in dims and grid is not None:
+        facts = {
+            "unit": (np.arange(grid.size), "unit of the map"),
+            "row": (grid.row, "row of the map"),
+            "col": (grid.col, "column of the map"),
+        }
+        for name, (values, text) in facts.items():
+            coords[name] = ("unit", values, {"long_name": text, "units": "1"})
+    for dim in dims:
+        axes = _axes(problem, dim)
+        if axes is not None:
+            coords.update(axes.coords)
+    fixed: dict[str, Any] = {"part": _PARTS, "pair": _PAIRS}
+    if "class" in dims and problem.labels is not None:
+        fixed["class"] = problem.labels.labels_of(np.arange(problem.labels.n_categories))
+    clusters = problem.candidates[candidate]
+    if isinstance(clusters, Column):
+        names = clusters.labels_of(np.arange(clusters.n_categories))
+        fixed.update(cluster=names, other_cluster=names)
+    parameter = request.spec.parameter
+    if parameter is not None:
+        fixed[parameter] = request.parameters[parameter]
+    for name, values in fixed.items():
+        if name in dims:
+            values = np.asarray(values)
+            values = values.astype(object) if values.dtype.kind == "U" else values
+            remarks = {"long_name": _LONG_NAMES.get(name, name), "units": "1"}
+            if values.dtype.kind in "mM":
+                del remarks["units"]  # a file has those of its times there
+            coords[name] = (name, values, remarks)
+    return coords

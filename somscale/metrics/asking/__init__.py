@@ -1,0 +1,3 @@
+"""What is asked: the candidates, the samples, and the indices to compute."""
+
+from __future__ import annotations

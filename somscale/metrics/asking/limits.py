@@ -1,0 +1,101 @@
+"""Values that are too large to make without being asked."""
+
+from __future__ import annotations
+
+from typing import Any, Final, get_args
+
+from somscale.errors import InputError
+from somscale.metrics.asking.pair_wishes import PAIR_NEEDS
+from somscale.metrics.asking.question import Problem
+from somscale.metrics.asking.sampling import refuse_sampling
+from somscale.metrics.clusters.separation import CentroidDistance
+from somscale.metrics.spec import MetricSpec
+
+__all__ = ["is_long_walk", "most_clusters", "pairs_obstacle", "size_obstacle", "takes_distance"]
+
+MAX_CELLS: Final = 1 << 26
+"""Cells of a table of units and classes, or of two clusters: 512 MiB."""
+
+_WALKED_SAMPLES: Final = 100_000
+"""Samples of which all pairs are walked unasked: 5·10⁹ pairs, about half a minute."""
+
+_SLOW_SAMPLES: Final = {"shepard_rank_correlation": 20_000, "shepard_diagram": 20_000}
+"""The same of walks that take several times as long a pair, or two walks."""
+
+_VECTORS: Final = frozenset({"moments", "units", "centroid_silhouettes", "squared_silhouettes"})
+"""Statistics that distances alone do not give."""
+
+_SHOWN_CLUSTERS: Final = 1_000
+_COMPARED_CLUSTERS: Final = 20_000
+_COMPARES_CLUSTERS: Final = frozenset(
+    {"davies_bouldin_index", "davies_bouldin_score", "xie_beni_index"}
+)
+
+
+def most_clusters(spec: MetricSpec) -> float:
+    """The most clusters of which an index is given without being asked for by name."""
+    if "other_cluster" in spec.dims or _has_table(spec):
+        return _SHOWN_CLUSTERS
+    # every pair of centroids is compared
+    return _COMPARED_CLUSTERS if spec.name in _COMPARES_CLUSTERS else float("inf")
+
+
+def _has_table(spec: MetricSpec) -> bool:
+    """Whether an index is made of a table of every two clusters."""
+    return spec.subject == "clusters" and bool(spec.tables)
+
+
+def is_long_walk(spec: MetricSpec, problem: Problem) -> bool:
+    """Whether an index walks over the pairs of more samples than is done unasked."""
+    most = _SLOW_SAMPLES.get(spec.name, _WALKED_SAMPLES)
+    sampled = problem.sampling is not None and spec.estimable
+    return spec.cost == "pairs" and not sampled and problem.n_samples > most
+
+
+def pairs_obstacle(spec: MetricSpec, problem: Problem) -> str | None:
+    """Why an index cannot be had from these samples, or from their distances."""
+    if problem.matrix and not _VECTORS.isdisjoint(spec.needs):
+        return "it needs samples, for their mean, and there are only distances"
+    if problem.sampling is not None and not PAIR_NEEDS.isdisjoint(spec.needs):
+        if spec.cost == "linear":
+            return None
+        try:
+            refuse_sampling(spec)
+        except InputError as refusal:
+            return str(refusal).replace(spec.name, "it", 1)
+    weighted = problem.samples is not None and problem.samples.sample_weights is not None
+    if weighted and not PAIR_NEEDS.isdisjoint(spec.needs):
+        return (
+            "sample_weights= has no meaning for pairs of samples, of which every one counts once; "
+            "ask for it in a call of its own, without weights"
+        )
+    return None
+
+
+def takes_distance(spec: MetricSpec, distance: Any) -> bool:
+    """Whether an index has a value for a distance of samples: centroids have few of these."""
+    if "distance" not in spec.defaults or "moments" not in spec.needs:
+        return True
+    return isinstance(distance, str) and distance in get_args(CentroidDistance)
+
+
+def size_obstacle(spec: MetricSpec, problem: Problem) -> str | None:
+    """Why the value of an index would be too large; None when it is not."""
+    if "other_cluster" in spec.dims or _has_table(spec):
+        n_clusters = max(problem.size("cluster", name) for name in problem.candidates)
+        if n_clusters**2 <= MAX_CELLS:
+            return None
+        return (
+            f"its table of {n_clusters} by {n_clusters} clusters would hold "
+            f"{n_clusters**2 * 8 / 2**30:.1f} GiB (limit: 0.5)"
+        )
+    if "class" not in spec.dims:
+        return None
+    n_classes = problem.size("class", "")
+    n_units = max(problem.size("unit", candidate) for candidate in problem.candidates)
+    if n_units * n_classes <= MAX_CELLS:
+        return None
+    return (
+        f"its table of {n_units} units and {n_classes} classes would hold "
+        f"{n_units * n_classes * 8 / 2**30:.1f} GiB (limit: 0.5)"
+    )

@@ -1,0 +1,3 @@
+"""Indices of clusters of samples."""
+
+from __future__ import annotations

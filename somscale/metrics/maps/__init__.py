@@ -1,0 +1,3 @@
+"""Indices of maps."""
+
+from __future__ import annotations

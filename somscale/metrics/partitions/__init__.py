@@ -1,0 +1,3 @@
+"""Indices of two partitions."""
+
+from __future__ import annotations

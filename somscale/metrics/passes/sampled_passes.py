@@ -1,0 +1,232 @@
+"""Sampled answers: anchors are drawn, read, and compared with all samples in one more read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from somscale._types import AnyArray, Int
+from somscale.codebook import TrainedMap
+from somscale.engine.linear.job import LinearJob
+from somscale.engine.linear.run import run_job
+from somscale.engine.readers.columns import SampleVectors
+from somscale.engine.readers.samples import Samples
+from somscale.kernels.farthest import farthest_pair
+from somscale.metrics.asking.pair_wishes import Wish
+from somscale.metrics.asking.question import Candidate, Problem
+from somscale.metrics.asking.sampling import draw_anchors
+from somscale.metrics.passes.cluster_passes import find_moments
+from somscale.metrics.passes.extreme_passes import find_extremes
+from somscale.metrics.passes.map_pair_totals import map_pair_totals
+from somscale.metrics.passes.origins import everyone
+from somscale.metrics.passes.pair_builder import Builder, Late, fill_columns
+from somscale.metrics.passes.pair_passes import late_of
+from somscale.reductions.anchor_walk import AnchorRows, Anchors, AnchorWalk
+from somscale.reductions.anchored import AnchorSilhouettes, RowGroups, RowTotals
+
+__all__ = [
+    "AnchorJob",
+    "Sampled",
+    "anchor_codes",
+    "anchor_job",
+    "find_sampled",
+    "sampled_jobs",
+    "told",
+]
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What anchors gathered for a statistic, and what is known exactly.
+
+    Attributes
+    ----------
+    result : AnchorTotals, AnchorGroups or Silhouettes
+        From the anchors.
+    n_samples : int
+        Samples N that take part.
+    codes : (m,) int64
+        Groups of the anchors, negative for none; empty where there are no groups.
+    numbers : (m,) int64
+        Numbers of the anchors that take part.
+    exact : mapping of str to float
+        Totals that are known exactly.
+    """
+
+    result: Any
+    n_samples: int
+    codes: Int
+    numbers: Int
+    exact: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class AnchorJob:
+    """The read that compares samples with anchors.
+
+    Attributes
+    ----------
+    rows : LinearJob
+        The read that finds the anchors' features.
+    walk : LinearJob
+        The read that compares, before it knows them.
+    places : dict
+        Statistic to the name of its accumulator.
+    columns : dict
+        Statistic to the column of its groups, "" where it has none.
+    """
+
+    rows: LinearJob
+    walk: LinearJob
+    places: dict[Wish, str]
+    columns: dict[Wish, str]
+
+
+def anchor_job(problem: Problem, samples: Samples, wishes: Sequence[Wish]) -> AnchorJob | None:
+    """The reads that serve the wishes that are sampled."""
+    sampled = [wish for wish in wishes if wish.anchors]
+    if not sampled or problem.sampling is None:
+        return None
+    m, seed = problem.sampling
+    builder = Builder(problem, samples)
+    places: dict[Wish, str] = {}
+    columns: dict[Wish, str] = {}
+    accumulators: list[Any] = []
+    for wish in sampled:
+        name, space = f"{wish.need} {len(accumulators)}", builder.samples_space(wish)
+        places[wish.key], columns[wish.key] = name, ""
+        if wish.need == "totals":
+            both = space, builder.projection(wish.candidate)
+            accumulators.append(RowTotals(name, both, wish.reads))
+            continue
+        column, size = builder.groups(wish.candidate)
+        columns[wish.key] = column
+        if wish.need == "cluster_pairs":
+            accumulators.append(RowGroups(name, column, size, space=space))
+        else:
+            rows = problem.n_samples
+            accumulators.append(AnchorSilhouettes(name, column, size, rows, space=space))
+    taken = None
+    if samples.excluded is not None:
+        taken = ~samples.excluded.read(0, samples.shape[0]).astype(bool)
+    numbers = draw_anchors(samples.shape[0], m, seed, taken)
+    anchors = Anchors.planned(numbers, samples.shape[1])
+    choice = builder.choice()
+    walk = AnchorWalk("anchors", builder.spaces, accumulators, choice, anchors)
+    where: dict[str, Any] = {"source": samples.source, "blocks": samples.blocks}
+    reader = AnchorRows(numbers, samples.shape[1])
+    return AnchorJob(
+        LinearJob([reader], *samples.shape, **where),
+        LinearJob([walk], *samples.shape, columns=builder.columns, **where),
+        places,
+        columns,
+    )
+
+
+def find_sampled(
+    problem: Problem, wishes: Sequence[Wish], found: Mapping[str, Any]
+) -> dict[Wish, Sampled]:
+    """What anchors tell of the wishes that are sampled.
+
+    Parameters
+    ----------
+    found : mapping
+        Statistics of earlier passes, by their names.
+    """
+    samples = problem.samples
+    if samples is None:
+        return {}
+    job = anchor_job(problem, samples, wishes)
+    if job is None:
+        return {}
+    walk = told(job.walk, late_of(problem, samples, found), run_job(job.rows)[0])
+    results = run_job(walk)[0]
+    exact = _exact_now(problem, samples, wishes, found)
+    reduction: Any = walk.reductions[0]
+    return {
+        wish.key: Sampled(
+            results[job.places[wish.key]],
+            results["n_samples"],
+            anchor_codes(reduction, job.columns[wish.key]),
+            reduction.numbers,
+            exact.get(wish.candidate, {}),
+        )
+        for wish in wishes
+        if wish.anchors
+    }
+
+
+def sampled_jobs(problem: Problem, wishes: Sequence[Wish]) -> list[LinearJob]:
+    """The reads, to be planned; nothing is read."""
+    samples = problem.samples
+    job = None if samples is None else anchor_job(problem, samples, wishes)
+    return [] if job is None else [job.rows, job.walk]
+
+
+def told(job: LinearJob, late: Late, anchors: Anchors) -> LinearJob:
+    """The read that compares, once the anchors are known and what earlier passes found."""
+    walk: Any = job.reductions[0]
+    columns = fill_columns(job.columns, late)
+    numbers = anchors.numbers
+    own: dict[str, AnyArray] = {
+        name: _values_at(column, numbers) for name, column in columns.items()
+    }
+    walk = walk.told(center=late.center, missing_features=late.missing_features)
+    walk = walk.meeting(replace(anchors, columns=own))
+    return replace(job, reductions=[walk], columns=columns)
+
+
+def _values_at(column: Any, numbers: Int) -> AnyArray:
+    """A column's values of some samples."""
+    parts = [column.read(n, n + 1) for n in numbers.tolist()]
+    return np.concatenate(parts) if parts else column.read(0, 0)
+
+
+def anchor_codes(walk: AnchorWalk, column: str) -> Int:
+    """Groups of the anchors that take part."""
+    if not column:
+        return np.zeros(0, np.int64)
+    places = np.searchsorted(walk.anchors.numbers, walk.numbers)
+    return np.asarray(walk.anchors.columns[column][places], np.int64)
+
+
+def _exact_now(
+    problem: Problem, samples: Samples, wishes: Sequence[Wish], found: Mapping[str, Any]
+) -> dict[str, dict[str, float]]:
+    """Totals that need no sampling: closed forms of maps, and the largest distances."""
+    exact: dict[str, dict[str, float]] = {}
+    largest = None
+    for wish in wishes:
+        if not wish.anchors or wish.need != "totals":
+            continue
+        candidate = problem.candidates[wish.candidate]
+        own = exact.setdefault(wish.candidate, {})
+        if isinstance(candidate, TrainedMap) and wish.measure.euclidean:
+            own |= map_pair_totals(found[f"units:{wish.candidate}"], candidate.grid).values
+        if "d_max" in wish.reads and largest is None:
+            column = {"all": everyone(samples)}
+            moments = find_moments(samples, column, samplewise=True)
+            extremes = find_extremes(samples, column, moments, which=("largest",))
+            largest = float(extremes["all"].diameters[0])
+        if largest is not None:
+            own["d_max"] = largest
+        own |= ends_of(candidate, wish)
+    return exact
+
+
+def ends_of(candidate: Candidate, wish: Wish) -> dict[str, float]:
+    """The largest distance between two places of an embedding, where it is read."""
+    names = wish.reads & {"e_max", "e_max_possible"}
+    if not names or not isinstance(candidate, SampleVectors):
+        return {}
+    return dict.fromkeys(names, _spread(candidate))
+
+
+def _spread(vectors: SampleVectors) -> float:
+    points = np.ascontiguousarray(vectors.values, np.float64)
+    away = points - points.mean(axis=0)
+    square, _, _ = farthest_pair(points, np.sqrt(np.einsum("ij,ij->i", away, away)))
+    return float(np.sqrt(square))
