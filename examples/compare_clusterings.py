@@ -18,7 +18,7 @@ candidates = {
 candidates["dbscan"] = DBSCAN(eps=0.6).fit_predict(samples)  # -1 is noise
 
 q = ss.evaluate(None, candidates, labels=species, noise="ignore")
-print(q["value"].to_pandas().round(4).to_string(), "\n")
+print(q["value"].to_pandas().round(4).T.to_string(), "\n")
 print("pairs of flowers that each clustering keeps together or apart:")
 print(q["pair_counts"].to_pandas().to_string(), "\n")
 

@@ -13,7 +13,7 @@ grid = ss.Grid(10, 10, topology="hexagonal")
 som = ss.train(samples, grid, epochs=15, seed=0)
 q = ss.evaluate(samples, som, labels=digits.target, temperature=[1.0, 2.0])
 
-print(q["value"].to_series().round(4).to_string(), "\n")
+print(q["value"].to_series().map("{:.5g}".format).to_string(), "\n")
 
 # Every value says which way is better.
 for name in ("quantization_error", "topographic_error", "purity"):

@@ -18,11 +18,14 @@ embeddings = {
     "t-SNE": TSNE(init="pca", random_state=0, max_iter=500).fit_transform(samples),
 }
 q = ss.evaluate(samples, embeddings)
-print(q["value"].to_pandas().round(4).T.to_string(), "\n")
+table = q["value"].to_pandas().round(4).T
+table["better"] = q["direction"].to_series()
+print(table.to_string())
+print("C and stress grow with the scale of an embedding, which t-SNE does not keep.\n")
 
-# Stress judges distances as they are, so it punishes t-SNE for its scale; correlations do not.
-# Every pair of samples counts, and most pairs are far apart: none of these indices says whether
-# neighbours stay neighbours, which is what t-SNE is after.
+# So compare stress at the scale that suits each embedding best, or correlations.  Every pair of
+# samples counts, and most pairs are far apart: none of these indices says whether neighbours
+# stay neighbours, which is what t-SNE is after.
 forms = {form: ("metric_stress", {"form": form}) for form in ("normalized", "scale_normalized")}
 stress = ss.evaluate(samples, embeddings, metrics=forms)["value"]
 print(stress.to_pandas().round(4).T.to_string(), "\n")

@@ -19,11 +19,13 @@ import reference_pairs as pairs_by
 import scipy.sparse
 import xarray as xr
 import zarr
+from click.testing import CliRunner
 from numpy.typing import NDArray
 from sklearn import metrics as sklearn_metrics
 from zarr.storage import MemoryStore
 
 import somscale as ss
+from somscale.cli import main
 from somscale.errors import InputError, MemoryBudgetError, SampleValueError, SomscaleError
 from somscale.metrics.passes import pair_walks
 from somscale.options import set_options
@@ -393,6 +395,38 @@ def test_all_of_a_matrix_leaves_out_what_needs_samples() -> None:
     assert not {"davies_bouldin_index", "squared_silhouette", "xie_beni_index"} & names
 
 
+@pytest.mark.parametrize("dims", [("x", "y"), ("lat", "lon"), ("step", "time"), ("feature", "to")])
+def test_the_rows_of_a_matrix_are_its_samples_whatever_its_dims(dims: Any) -> None:
+    samples, labels, d = small()
+    own = ss.metrics.sample_silhouette(xr.DataArray(d, dims=dims), labels, distance="precomputed")
+    assert own.dims == dims[:1]
+    np.testing.assert_allclose(own, ss.metrics.sample_silhouette(samples, labels), atol=1e-12)
+
+
+def test_a_matrix_by_its_path(tmp_path: Path) -> None:
+    samples, labels, d = small()
+    np.save(tmp_path / "d.npy", d)
+    np.save(tmp_path / "labels.npy", labels)
+    zarr.save_array(str(tmp_path / "d.zarr"), d)
+    xr.Dataset({"d": (("a", "b"), d)}).to_zarr(tmp_path / "group.zarr", consolidated=False)
+    expected = float(ss.metrics.silhouette_score(samples, labels))
+    for name in ("d.npy", "d.zarr"):
+        path = tmp_path / name
+        found = ss.metrics.silhouette_score(path, labels, distance="precomputed")
+        assert float(found) == pytest.approx(expected, rel=1e-11)
+        arguments = ["evaluate", str(path), "--clusters", str(tmp_path / "labels.npy"), "--json"]
+        result = CliRunner().invoke(main, [*arguments, "--distance", "precomputed"])
+        assert result.exit_code == 0, result.output
+        told = json.loads(result.stdout)
+        place = told["coordinates"]["metric"].index("silhouette_score")
+        assert told["variables"]["value"]["values"][place] == float(found)
+        assert "cluster_silhouette" in told["variables"]
+        assert "sample_silhouette" not in told["variables"]  # as long as the samples
+    for samples_at in (tmp_path / "group.zarr", [tmp_path / "d.npy", tmp_path / "d.zarr"]):
+        with pytest.raises(InputError, match="takes the path of one array"):
+            ss.metrics.silhouette_score(samples_at, labels, distance="precomputed")
+
+
 def test_a_mask_of_a_matrix_is_of_its_samples() -> None:
     samples, labels, d = small()
     keep = np.arange(30) % 4 != 0
@@ -417,7 +451,7 @@ BAD_MATRICES: list[tuple[Any, str]] = [
     (lambda d: scipy.sparse.csr_array(d * (d < 1)), "k-nearest-neighbour graph"),
     (lambda d: d.tolist(), "not a list"),
     (lambda d: pd.DataFrame(d), "not a DataFrame"),
-    (lambda d: "distances.zarr", "not a str"),
+    (lambda d: "distances.zarr", "there is no file or store"),
     (lambda d: d + 0j, "holds real numbers, not complex128"),
     (lambda d: d > 1, "holds real numbers, not bool"),
     (lambda d: _changed(d, (2, 5), np.nan), r"holds nan at \[2, 5\]"),
@@ -479,6 +513,7 @@ def test_a_matrix_where_it_has_no_meaning_is_refused() -> None:
         ({"distance": "minkowski", "p": 0.5}, "p must be a number of at least 1, not 0.5"),
         ({"distance": "minkowski", "p": np.nan}, "p must be a number of at least 1, not nan"),
         ({"distance": "minkowski", "p": "2"}, "p must be a number of at least 1, not '2'"),
+        ({"p": np.array([1, 2])}, "p is one number, not array"),
         ({"p": 3}, "p is the exponent of distance='minkowski'; 'euclidean' takes none"),
         ({"distance": "l1", "feature_weights": np.ones(4)}, "feature_weights go with distance="),
         ({"sample_weights": np.ones(30)}, "sample_weights= has no meaning for pairs"),
@@ -492,6 +527,24 @@ def test_distances_that_are_refused(given: Any, text: str, index: str) -> None:
         getattr(ss.metrics, index)(samples, other, **given)
     with pytest.raises(InputError, match=text):
         ss.evaluate(samples, other, metrics=index, **given)
+
+
+def test_a_refused_parameter_is_named_with_its_index() -> None:
+    samples, _, _ = small()
+    with pytest.raises(InputError, match="kruskal_shepard_error: form is one of"):
+        ss.evaluate(samples, samples[:, :2], form="raw")
+
+
+@pytest.mark.parametrize(("form", "lost"), [("survey", 2.0**-300), ("somperf", 2.0**-500)])
+def test_distances_whose_powers_vanish_are_no_error(form: str, lost: float) -> None:
+    samples, _, _ = small()
+    places = samples[:, :2]
+    expected = float(ss.metrics.kruskal_shepard_error(samples, places, form=form))
+    index = ss.metrics.kruskal_shepard_error
+    assert float(index(samples * 2.0**-200, places, form=form)) == pytest.approx(expected)
+    found = index(samples * lost, places, form=form)
+    assert np.isnan(float(found))
+    assert "underflow" in found.attrs["note"]
 
 
 def test_all_with_an_unknown_distance_names_the_near_one() -> None:

@@ -93,6 +93,20 @@ def test_all_samples_as_anchors_give_the_exact_value(kind: str) -> None:
         assert found["standard_error"].sel(metric=name) == 0
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+@pytest.mark.parametrize("left", [[0, 0], [0, 0, 0], [-1, -1, 1, 1]])
+def test_one_cluster_has_no_silhouette(left: list[int], lazy: bool) -> None:
+    clusters = np.resize(left, 40)
+    samples: Any = np.random.default_rng(0).standard_normal((40, 3))
+    samples = da.from_array(samples, chunks=(15, 3)) if lazy else samples
+    found = ss.evaluate(samples, clusters, noise="ignore", sample_anchors=20).compute()
+    assert np.isnan(found["cluster_silhouette"].values).all()
+    assert found["cluster_silhouette"].shape == found["cluster_sizes"].shape
+    score = found.sel(metric="silhouette_score")
+    assert np.isnan(float(score["value"]))
+    assert "one cluster" in str(score["note"].values)
+
+
 def test_one_index_alone_has_its_error_as_coordinates() -> None:
     samples, clusters = problems()["clusters"]
     found = ss.metrics.cluster_silhouette(samples, clusters, sample_anchors=80, seed=1)
@@ -150,6 +164,20 @@ def test_distances_alone_are_not_sampled() -> None:
         ss.metrics.silhouette_score(matrix, clusters, distance="precomputed", sample_anchors=9)
 
 
+@pytest.mark.parametrize("kind", ["clusters", "embedding"])
+def test_the_command_line_shows_errors_beside_estimates(kind: str, tmp_path: Path) -> None:
+    samples, projection = problems()[kind]
+    np.save(tmp_path / "x.npy", samples)
+    np.save(tmp_path / "p.npy", projection)
+    arguments = ["evaluate", str(tmp_path / "x.npy"), f"--{kind}", str(tmp_path / "p.npy")]
+    result = CliRunner().invoke(main, [*arguments, "--sample-anchors", "50"])
+    assert result.exit_code == 0, result.output
+    rows = {line.split()[0]: line for line in result.stdout.splitlines() if line.strip()}
+    assert all("±" in rows[name] for name in ESTIMATED[kind])
+    assert sum("±" in line for line in rows.values()) == len(ESTIMATED[kind])
+    assert not any(name.startswith(("standard_error", "interval")) for name in rows)
+
+
 def test_the_plan_and_the_command_line(tmp_path: Path) -> None:
     samples, clusters = problems()["clusters"]
     planned = ss.plan(samples, clusters, metrics="silhouette_score", sample_anchors=50)
@@ -164,3 +192,31 @@ def test_the_plan_and_the_command_line(tmp_path: Path) -> None:
     expected = ss.metrics.silhouette_score(samples, clusters, sample_anchors=50, seed=4)
     assert told["value"]["values"] == [float(expected)]
     assert told["standard_error"]["values"] == [float(expected["standard_error"])]
+
+
+@pytest.mark.parametrize("kind", ["clusters", "embedding"])
+def test_the_command_line_prints_all_estimates_with_their_errors(kind: str, tmp_path: Path) -> None:
+    samples, projection = problems()[kind]
+    np.save(tmp_path / "x.npy", samples)
+    np.save(tmp_path / "a.npy", projection)
+    np.save(tmp_path / "b.npy", projection[::-1])
+    for names in (["a.npy"], ["a.npy", "b.npy"]):
+        arguments = ["evaluate", str(tmp_path / "x.npy"), "--sample-anchors", "50"]
+        for name in names:
+            arguments += [f"--{kind}", str(tmp_path / name)]
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+        lines = {line.split()[0]: line for line in result.stdout.splitlines() if line.strip()}
+        assert {name for name, line in lines.items() if "±" in line} == ESTIMATED[kind]
+        assert all(lines[name].count("±") == len(names) for name in ESTIMATED[kind])
+
+
+def test_the_command_line_prints_estimates_of_a_map(tmp_path: Path) -> None:
+    samples, som = problems()["map"]
+    np.save(tmp_path / "x.npy", samples)
+    som.to_zarr(tmp_path / "map.zarr", consolidated=False)
+    arguments = ["evaluate", str(tmp_path / "x.npy"), "--map", str(tmp_path / "map.zarr")]
+    result = CliRunner().invoke(main, [*arguments, "--sample-anchors", "50"])
+    assert result.exit_code == 0, result.output
+    told = {line.split()[0] for line in result.stdout.splitlines() if "±" in line}
+    assert told == ESTIMATED["map"]

@@ -47,8 +47,10 @@ def run(folder: Path) -> None:
     write_dataset(judged, folder / "clusters.zarr")
     click.echo(as_text(judged))
     click.echo("\n5. Judging two principal components as an embedding of the samples\n")
-    click.echo(as_text(evaluate(archive, _components(archive))))
-    click.echo(f"\nThe result is an xarray Dataset in {result_path}. Open it with")
+    embedded = evaluate(archive, _components(archive))
+    write_dataset(embedded, folder / "embedding.zarr")
+    click.echo(as_text(embedded))
+    click.echo(f"\nThe results are xarray Datasets in {folder}. Open one with")
     click.echo(f"    import xarray; q = xarray.open_zarr('{result_path}').load()")
     click.echo("    q['value'].sel(metric='topographic_error'); q['hits']; q['bmu']")
 

@@ -27,6 +27,10 @@ _ARROWS = {
     "none": "",
 }
 _SHORT_DIMS = {"temperature", "part", "pair"}
+_LONG = (
+    *("bmu", "second_bmu", "sample_silhouette", "sample_simplified_silhouette"),
+    *("codes", "composite", "centroids"),
+)
 
 
 def check_target(path: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
@@ -88,7 +92,7 @@ def _unshown(result: xr.Dataset) -> list[str]:
     long = [str(name) for name, array in result.data_vars.items() if set(array.dims) - own]
     if not long:
         return []
-    return [f"\nValues of units and samples, in the result that -o writes: {', '.join(long)}"]
+    return [f"\nToo long for a table, but in the result itself: {', '.join(long)}"]
 
 
 def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
@@ -103,11 +107,12 @@ def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
             "notes": np.unique(one["note"].values.ravel().astype(str)).tolist(),
         }
         if "standard_error" in one:
-            value = value.assign_coords(error=one["standard_error"].drop_vars(one.coords))
+            value = value.assign_coords(error=one["standard_error"].variable)
         lines.append((label, value))
     for name, array in result.data_vars.items():
-        own = [d for d in array.dims if d not in ("candidate", "metric")]
-        if name in ("value", "note", "n_units") or not set(own) <= _SHORT_DIMS:
+        own = [d for d in array.dims if d != "candidate"]
+        # what lies along "metric" is about the values, which have their lines
+        if name == "n_units" or not set(own) <= _SHORT_DIMS:
             continue
         for place in np.ndindex(*(array.sizes[d] for d in own)):
             row = array.isel(dict(zip(own, place, strict=True)))
@@ -131,8 +136,8 @@ def _number(value: xr.DataArray) -> str:
 def _plain(result: xr.Dataset) -> dict[str, Any]:
     """A result without values of samples and features, as JSON: nan becomes null."""
     # dims of samples and of features are too long for a screen, and other programs read Zarr
-    long = {d for n in ("bmu", "codes") if n in result for d in result[n].dims}
-    long -= {"candidate", "unit"}
+    long = {d for n in _LONG if n in result for d in result[n].dims}
+    long -= {"candidate", "unit", "cluster"}
     kept = [n for n, a in result.data_vars.items() if not long & set(a.dims)]
     return {
         "attributes": dict(result.attrs),

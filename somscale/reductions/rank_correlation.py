@@ -61,7 +61,8 @@ def exact_correlation(d: Float, e: Float) -> RankedPairs:
     own, other = int((x * x).sum()), int((y * y).sum())
     if not own or not other:
         return RankedPairs(len(d), float("nan"), constant="projection" if own else "samples")
-    correlation = int((x * y).sum()) / math.sqrt(own) / math.sqrt(other)
+    # one root of both: of equal sums it is exact, and the correlation of equal ranks is 1
+    correlation = int((x * y).sum()) / math.sqrt(own * other)
     return RankedPairs(len(d), min(max(correlation, -1.0), 1.0))
 
 

@@ -27,7 +27,7 @@ from somscale.engine.readers.variables import Variables, open_variables
 from somscale.engine.readers.views import JoinedSource
 from somscale.errors import InputError
 
-__all__ = ["is_path", "open_paths"]
+__all__ = ["is_path", "open_bare_path", "open_paths"]
 
 _MAGIC = ("*", "?", "[")
 
@@ -56,6 +56,14 @@ def open_paths(samples: Any, sample_dims: SampleDims, variables: Variables) -> O
             return open_bare(archive.bare, "raise")
         return open_variables(archive.dataset, sample_dims, variables, archive.source)
     return _open_many([_Archive(path) for path in paths], sample_dims, variables)
+
+
+def open_bare_path(samples: Any) -> Any:
+    """The array without names that one path leads to, not yet read; None where it is another."""
+    paths = expand(samples)
+    if len(paths) > 1:
+        return None
+    return _npy(paths[0]) if paths[0].suffix == ".npy" else _Archive(paths[0]).bare
 
 
 def expand(samples: Any) -> list[Path]:

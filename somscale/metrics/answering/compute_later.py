@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from somscale.engine.arrays import call_later, join_later, later_array, sample_array
-from somscale.engine.later import LazyPass
 from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.run import lazy_pass
 from somscale.engine.tokens import job_token
@@ -54,8 +53,10 @@ def solve_later(
     token = job_token(job) if job.reductions or not wishes else ""
     number_by_name = {r.name: number for number, r in enumerate(job.reductions)}
     found: dict[str, Any] = {}
-    pending = lazy_pass(job, token) if job.reductions else LazyPass([], {})
+    pieces: dict[tuple[int, str], Any] = {}
     if job.reductions:
+        pending = lazy_pass(job, token)
+        pieces.update(pending.pieces)
         found = {name: pending.stats[number] for name, number in number_by_name.items()}
     clusterings = judged_clusterings(problem, requests, wishes)
     own_token = ""
@@ -67,11 +68,8 @@ def solve_later(
         token = f"{token}-{own_token}" if job.reductions else own_token
     of_pairs: dict[Wish, Any] = {}
     if wishes:
-        pieces = pending.pieces
         units = {
-            name.removeprefix("units:"): join_later(
-                pending.pieces[number, "bmu"], f"{name}-{token}"
-            )
+            name.removeprefix("units:"): join_later(pieces[number, "bmu"], f"{name}-{token}")
             for name, number in number_by_name.items()
             if name.startswith("units:") and (number, "bmu") in pieces
         }
@@ -91,7 +89,7 @@ def solve_later(
                 number = number_by_name[f"units:{candidate}"]
                 field = request.spec.sample_field
                 dtype = job.reductions[number].fields[field].dtype
-                values = sample_array(pending.pieces[number, field], dtype)
+                values = sample_array(pieces[number, field], dtype)
                 answers[candidate][request.label] = Answer(values, "")
             else:
                 own = bundle | pair_bundle(problem, candidate, request, of_pairs)

@@ -71,7 +71,11 @@ def _of_silhouettes(request: Request, sampled: Sampled, formula: Any) -> Estimat
     codes = sampled.codes[taken]
     values = sampled.result.values[sampled.numbers[taken]]
     if np.count_nonzero(hits) < 2:
-        return no_estimate("there is one cluster, and nothing to tell it from", len(values))
+        none = no_estimate("there is one cluster, and nothing to tell it from", len(values))
+        if not request.spec.dims:
+            return none
+        nothing = np.full(len(hits), np.nan)  # of each cluster
+        return Estimate(nothing, nothing, nothing, nothing, len(values), none.note)
     if request.spec.dims:
         return estimate_cluster_means(values, codes, hits)
     if request.parameters.get("average") == "macro":

@@ -11,10 +11,11 @@ import xarray as xr
 from somscale.engine.readers.alignment import align
 from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import SampleVectors
+from somscale.engine.readers.paths import is_path, open_bare_path
 from somscale.errors import InputError, SampleValueError
 from somscale.spaces.given import check_matrix
 
-__all__ = ["is_embedding", "mask_of_rows", "open_embedding", "refuse_no_matrix"]
+__all__ = ["is_embedding", "mask_of_rows", "matrix_of", "open_embedding", "refuse_no_matrix"]
 
 _WORDS = "the embedding and the samples"
 
@@ -91,6 +92,25 @@ def _values(embedding: Any, rows: Axes) -> np.ndarray[Any, Any]:
         # what is masked is refused as any other place that is missing
         return np.asarray(np.ma.filled(embedding.astype(np.float64), np.nan))
     return np.asarray(embedding)
+
+
+def matrix_of(samples: Any) -> Any:
+    """A matrix that a path leads to, not yet read; anything else as it is.
+
+    Raises
+    ------
+    InputError
+        There is no array of its own: the path leads to several, or to variables.
+    """
+    if not is_path(samples):
+        return samples
+    array = open_bare_path(samples)
+    if array is None:
+        raise InputError(
+            "distance='precomputed' takes the path of one array, a .npy file or a Zarr array; "
+            "open what holds variables with xarray, and give the one that is the matrix"
+        )
+    return array
 
 
 def refuse_no_matrix(samples: Any, reading: Mapping[str, Any]) -> None:

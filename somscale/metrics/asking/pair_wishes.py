@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+import numpy as np
+
 from somscale.errors import InputError
 from somscale.metrics.asking.question import Problem, Request
 from somscale.metrics.spec import MetricSpec
@@ -131,6 +133,8 @@ def measure_of(problem: Problem, parameters: Mapping[str, Any]) -> Measure:
                 "indices alike; give it as an argument of its own, and samples for other distances"
             )
         return Measure("precomputed")
+    if np.ndim(p):
+        raise InputError(f"p is one number, not {p!r}; ask once for each")
     if p != 2 and distance != "minkowski":
         raise InputError(
             f"p is the exponent of distance='minkowski'; {named_distance(distance)!r} takes none"

@@ -27,6 +27,7 @@ from somscale.metrics.asking.candidates import (
 from somscale.metrics.asking.embeddings import (
     is_embedding,
     mask_of_rows,
+    matrix_of,
     open_embedding,
     refuse_no_matrix,
 )
@@ -83,8 +84,11 @@ def pose(
         raise InputError(f"candidates need names that are texts, not {list(candidates)}")
     matrix = isinstance(distance, str) and distance == "precomputed"
     if matrix:
+        samples = matrix_of(samples)
         refuse_no_matrix(samples, reading)
         reading = {**reading, "mask": mask_of_rows(samples, reading.get("mask"))}
+        if isinstance(samples, xr.DataArray) and len(set(samples.dims)) == 2:
+            reading["sample_dims"] = str(samples.dims[0])  # whatever the names of its two dims
     opened = None if samples is None else open_judged(samples, **reading)
     rows = None if opened is None else opened.rows
     dims = coordinates_of(labels) if opened is None else rows

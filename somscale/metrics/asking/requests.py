@@ -34,8 +34,7 @@ def make_request(
         parameters["distance"] = named_distance(parameters["distance"])
     if spec.parameter is not None:
         parameters[spec.parameter] = _values(spec, _given(spec, parameters, grids))
-    if spec.check is not None:
-        spec.check(parameters)
+    _check(spec, parameters)
     return Request(label, spec.with_parameters(parameters), parameters)
 
 
@@ -74,10 +73,19 @@ def _given(spec: MetricSpec, parameters: Mapping[str, Any], grids: Sequence[Grid
     value = parameters[str(spec.parameter)]
     if spec.values_on is None:
         return value
-    if spec.check is not None:
-        spec.check(parameters)
+    _check(spec, parameters)
     known = [spec.values_on(grid, parameters) for grid in grids]
     return np.unique(np.concatenate(known)) if value is None else value
+
+
+def _check(spec: MetricSpec, parameters: Mapping[str, Any]) -> None:
+    """Refuse bad parameters, with the index: several have one of the same name."""
+    if spec.check is None:
+        return
+    try:
+        spec.check(parameters)
+    except InputError as refusal:
+        raise InputError(f"{spec.name}: {refusal}") from None
 
 
 def _values(spec: MetricSpec, value: Any) -> np.ndarray[Any, Any]:

@@ -222,7 +222,11 @@ def _why_none(problem: Problem) -> str:
         return found or "the selection is empty"
     if problem.labels is None and problem.samples is None and problem.kind != "map":
         return "clusterings are judged on samples or compared with labels; give one of them"
-    return "the selection is empty"
+    if problem.kind == "embedding":
+        return (
+            "all indices of an embedding compare pairs of samples, which cost='linear' leaves out"
+        )
+    return "all that was named costs more"
 
 
 def _check_shared(shared: Mapping[str, Any], specs: Sequence[MetricSpec]) -> None:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from somscale._types import Float
 from somscale.codebook.passes import job_over
 from somscale.engine.arrays import call_later
-from somscale.engine.joining import PassGraph
 from somscale.engine.linear.cutting import LinearPlan
 from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.run import plan_job, run_job
@@ -26,6 +25,9 @@ from somscale.engine.tokens import job_token
 from somscale.engine.where import where_to_run
 from somscale.metrics.passes.origins import first_looks, look_later, look_now
 from somscale.reductions.moments import MomentsReduction, MomentStats
+
+if TYPE_CHECKING:
+    from somscale.engine.joining import PassGraph
 
 __all__ = ["find_moments", "find_moments_later", "moments_jobs", "pass_later", "plan_moments"]
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from somscale._types import AnyArray, Bool, Float, Int
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.joining import bound
 from somscale.engine.linear.cutting import format_bytes
 from somscale.engine.linear.job import LinearJob
 from somscale.engine.memory import baseline_bytes, budget_bytes
@@ -129,6 +128,8 @@ def find_extremes_later(
     MemoryBudgetError
         When it is computed: the samples that matter do not fit the memory budget.
     """
+    from somscale.engine.joining import bound
+
     task = _Later(tuple(clusterings.values()), samples.feature_weights, frozenset(which))
     stats = [moments[name] for name in clusterings]
     token = f"{token}-{'-'.join(sorted(which))}"
@@ -291,6 +292,8 @@ class _Later:
 
 def _gather_later(samples: Samples, listing: Any, inputs: Sequence[Any], token: str) -> Any:
     """The pass that gathers the samples of a list which is made then."""
+    from somscale.engine.joining import bound
+
     if samples.blocks is None:
         raise ValueError("only what is in Dask arrays is gathered later")
     n_rows, n_features = samples.shape

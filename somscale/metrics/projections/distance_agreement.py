@@ -34,6 +34,9 @@ ALL_COINCIDE: Final = "all samples coincide"
 _FLAT = 1e-12
 """A variance that is a smaller part of the mean square may be all rounding: of 1e-16 a term."""
 
+_SMALLEST_FOURTH, _SMALLEST_SQUARE = 2.0**-230, 2.0**-460
+"""Largest distances whose powers, and those of a 10⁸th of them, are normal numbers."""
+
 _PRODUCT_UNITS: Final[Variants] = {
     ("power", 2): {"totals": ("d2e",), "units": "data^2"},
     ("distance", "sqeuclidean"): {"units": "data^2"},
@@ -143,6 +146,9 @@ def kruskal_shepard_error(
     if largest == 0:
         return undefined("all samples have one place in the projection")
     scale = totals["d_max"]
+    if scale < (_SMALLEST_FOURTH if survey else _SMALLEST_SQUARE):
+        power = "fourth powers" if survey else "squares"
+        return undefined(f"the {power} of the distances underflow float64; rescale the samples")
     # divided one by one: powers of the scale may leave the range of float64
     if survey:
         own = totals["d4"] / scale / scale / scale / scale
