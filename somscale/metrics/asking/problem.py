@@ -240,6 +240,8 @@ def _kind(candidate: Any, rows: Coordinates) -> str:
         return "clusters"
     if rows is not None and is_embedding(candidate, shape, rows):
         return "embedding"
+    if rows is None and isinstance(shape, tuple) and len(shape) == 2:
+        raise InputError("an embedding is judged on samples; give them as the first argument")
     raise InputError(
         f"a candidate is a {type(candidate).__name__} of shape {shape}: neither a clustering (one "
         "label a sample), an embedding (sample, component) nor a map; give code vectors a grid "
