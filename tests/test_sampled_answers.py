@@ -107,6 +107,20 @@ def test_one_cluster_has_no_silhouette(left: list[int], lazy: bool) -> None:
     assert "one cluster" in str(score["note"].values)
 
 
+@pytest.mark.parametrize("lazy", [False, True])
+def test_what_is_known_of_one_distance_is_not_taken_for_another(lazy: bool) -> None:
+    samples, som = problems()["map"]
+    forms = {"form": "scale_normalized"}
+    asked = {
+        "euclidean": ("metric_stress", forms),
+        "cityblock": ("metric_stress", {**forms, "distance": "cityblock"}),
+        "largest": ("kruskal_shepard_error", {"form": "somperf"}),
+    }
+    source = da.from_array(samples, chunks=50) if lazy else samples
+    found = ss.evaluate(source, som, metrics=asked, sample_anchors=N)["value"]
+    np.testing.assert_allclose(found, ss.evaluate(samples, som, metrics=asked)["value"], rtol=1e-9)
+
+
 def test_one_index_alone_has_its_error_as_coordinates() -> None:
     samples, clusters = problems()["clusters"]
     found = ss.metrics.cluster_silhouette(samples, clusters, sample_anchors=80, seed=1)

@@ -19,7 +19,7 @@ from somscale.engine.pairs.run import plan_pair_job, run_pairs
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.kernels import shepard_loops as loops
-from somscale.metrics.asking.diagram_bins import diagram_coordinates
+from somscale.metrics.asking.diagram_bins import diagram_ends
 from somscale.metrics.projections.shepard import (
     MOST_BINS,
     shepard_diagram,
@@ -90,9 +90,10 @@ def test_the_diagram_has_coordinates() -> None:
     counts = ShepardCounts("s", SPACES, largest=(20.0, 10.0), bins=5)
     diagram = walked(samples, projection, counts)
     assert shepard_diagram.spec.formula(diagram, bins=5) is diagram.counts
-    found = diagram_coordinates(diagram)
-    assert set(shepard_diagram.spec.dims) < set(found)
-    np.testing.assert_allclose(found["input_distance"][1], [2, 6, 10, 14, 18])
+    found = diagram_ends(diagram)
+    assert {dim for dim, _ in found.values()} == set(shepard_diagram.spec.dims)
+    np.testing.assert_allclose(found["input_distance_low"][1], [0, 4, 8, 12, 16])
+    np.testing.assert_allclose(found["input_distance_high"][1], [4, 8, 12, 16, 20])
     np.testing.assert_allclose(found["output_distance_low"][1], [0, 2, 4, 6, 8])
     np.testing.assert_allclose(found["output_distance_high"][1], [2, 4, 6, 8, 10])
 

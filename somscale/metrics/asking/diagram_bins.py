@@ -9,25 +9,11 @@ from somscale.metrics.asking.pair_wishes import named_distance
 from somscale.metrics.spec import power_of
 from somscale.reductions.shepard import ShepardDiagram
 
-__all__ = ["DIAGRAM_DIMS", "DIAGRAM_ENDS", "diagram_coordinates", "diagram_ends", "ends_facts"]
+__all__ = ["DIAGRAM_DIMS", "DIAGRAM_ENDS", "diagram_ends", "ends_facts"]
 
 DIAGRAM_DIMS = ("input_distance", "output_distance")
 DIAGRAM_ENDS = {f"{dim}_{end}": dim for dim in DIAGRAM_DIMS for end in ("low", "high")}
 """Coordinates that hold the ends of the bins, and their dims."""
-
-
-def diagram_coordinates(diagram: ShepardDiagram) -> dict[str, tuple[str, Any, dict[str, str]]]:
-    """Middles of the bins as coordinates of the diagram's dims, and their ends beside them."""
-    found: dict[str, tuple[str, Any, dict[str, str]]] = {}
-    for dim, edges, what in (
-        ("input_distance", diagram.input_edges, "distance of two samples"),
-        ("output_distance", diagram.output_edges, "distance of their projections"),
-    ):
-        ends = {"": edges[:-1] / 2 + edges[1:] / 2, "_low": edges[:-1], "_high": edges[1:]}
-        texts = {"": "middle of a bin", "_low": "lower end of a bin", "_high": "upper end of a bin"}
-        for suffix, values in ends.items():
-            found[dim + suffix] = (dim, values, {"long_name": f"{what}, {texts[suffix]}"})
-    return found
 
 
 def diagram_ends(diagram: ShepardDiagram) -> dict[str, tuple[str, Any]]:
@@ -36,8 +22,12 @@ def diagram_ends(diagram: ShepardDiagram) -> dict[str, tuple[str, Any]]:
     The dims have no coordinates of their own: an index of middles would have to be known
     before a lazy result is computed, and would put bins of several candidates apart.
     """
-    found = diagram_coordinates(diagram)
-    return {name: found[name][:2] for name in DIAGRAM_ENDS}
+    edges = {"input_distance": diagram.input_edges, "output_distance": diagram.output_edges}
+    sides = {"low": slice(None, -1), "high": slice(1, None)}
+    return {
+        name: (dim, edges[dim][sides[name.rpartition("_")[2]]])
+        for name, dim in DIAGRAM_ENDS.items()
+    }
 
 
 def ends_facts(

@@ -26,13 +26,17 @@ from somscale.metrics.passes.pair_builder import Builder, Late, fill_columns
 from somscale.metrics.passes.pair_passes import late_of
 from somscale.reductions.anchor_walk import AnchorRows, Anchors, AnchorWalk
 from somscale.reductions.anchored import AnchorSilhouettes, RowGroups, RowTotals
+from somscale.reductions.pair_stats import Extremes
+from somscale.reductions.unit_stats import UnitStats
 
 __all__ = [
     "AnchorJob",
     "Sampled",
     "anchor_codes",
     "anchor_job",
+    "exact_totals",
     "find_sampled",
+    "reads_largest",
     "sampled_jobs",
     "told",
 ]
@@ -144,7 +148,11 @@ def find_sampled(
         return {}
     walk = told(job.walk, late_of(problem, samples, found), run_job(job.rows)[0])
     results = run_job(walk)[0]
-    exact = _exact_now(problem, samples, wishes, found)
+    largest = None
+    if reads_largest(wishes):
+        column = {"all": everyone(samples)}
+        moments = find_moments(samples, column, samplewise=True)
+        largest = find_extremes(samples, column, moments, which=("largest",))["all"]
     reduction: Any = walk.reductions[0]
     return {
         wish.key: Sampled(
@@ -152,7 +160,12 @@ def find_sampled(
             results["n_samples"],
             anchor_codes(reduction, job.columns[wish.key]),
             reduction.numbers,
-            exact.get(wish.candidate, {}),
+            exact_totals(
+                wish,
+                problem.candidates[wish.candidate],
+                found.get(f"units:{wish.candidate}"),
+                largest,
+            ),
         )
         for wish in wishes
         if wish.anchors
@@ -193,39 +206,38 @@ def anchor_codes(walk: AnchorWalk, column: str) -> Int:
     return np.asarray(walk.anchors.columns[column][places], np.int64)
 
 
-def _exact_now(
-    problem: Problem, samples: Samples, wishes: Sequence[Wish], found: Mapping[str, Any]
-) -> dict[str, dict[str, float]]:
-    """Totals that need no sampling: closed forms of maps, and the largest distances."""
-    exact: dict[str, dict[str, float]] = {}
-    largest = None
-    for wish in wishes:
-        if not wish.anchors or wish.need != "totals":
-            continue
-        candidate = problem.candidates[wish.candidate]
-        own = exact.setdefault(wish.candidate, {})
-        if isinstance(candidate, TrainedMap) and wish.measure.euclidean:
-            own |= map_pair_totals(found[f"units:{wish.candidate}"], candidate.grid).values
-        if "d_max" in wish.reads and largest is None:
-            column = {"all": everyone(samples)}
-            moments = find_moments(samples, column, samplewise=True)
-            extremes = find_extremes(samples, column, moments, which=("largest",))
-            largest = float(extremes["all"].diameters[0])
-        if largest is not None:
-            own["d_max"] = largest
-        own |= ends_of(candidate, wish)
+def reads_largest(wishes: Sequence[Wish]) -> bool:
+    """Whether any estimate is told in terms of the largest distance of the samples."""
+    return any("d_max" in wish.reads for wish in wishes if wish.anchors)
+
+
+def exact_totals(
+    wish: Wish, candidate: Candidate, units: UnitStats | None, largest: Extremes | None
+) -> dict[str, float]:
+    """Totals of one wish that need no sampling: closed forms of a map, and largest distances.
+
+    Parameters
+    ----------
+    units : UnitStats or None
+        What the pass of a map found.
+    largest : Extremes or None
+        The diameter of all samples, where any wish reads it.
+    """
+    if wish.need != "totals":
+        return {}
+    exact: dict[str, float] = {}
+    if isinstance(candidate, TrainedMap) and wish.measure.euclidean and units is not None:
+        exact |= map_pair_totals(units, candidate.grid).values
+    if "d_max" in wish.reads and largest is not None:
+        exact["d_max"] = float(largest.diameters[0])
+    names = wish.reads & {"e_max", "e_max_possible"}
+    if names and isinstance(candidate, SampleVectors):
+        exact |= dict.fromkeys(names, _spread(candidate))
     return exact
 
 
-def ends_of(candidate: Candidate, wish: Wish) -> dict[str, float]:
-    """The largest distance between two places of an embedding, where it is read."""
-    names = wish.reads & {"e_max", "e_max_possible"}
-    if not names or not isinstance(candidate, SampleVectors):
-        return {}
-    return dict.fromkeys(names, _spread(candidate))
-
-
 def _spread(vectors: SampleVectors) -> float:
+    """The largest distance between two places of an embedding."""
     points = np.ascontiguousarray(vectors.values, np.float64)
     away = points - points.mean(axis=0)
     square, _, _ = farthest_pair(points, np.sqrt(np.einsum("ij,ij->i", away, away)))

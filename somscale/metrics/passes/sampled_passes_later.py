@@ -6,23 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from somscale.codebook import TrainedMap
 from somscale.engine.arrays import call_later
 from somscale.engine.linear.job import LinearJob
 from somscale.metrics.asking.pair_wishes import Wish
 from somscale.metrics.asking.question import Candidate, Problem
 from somscale.metrics.passes.cluster_passes import find_moments_later, pass_later
 from somscale.metrics.passes.extreme_passes import find_extremes_later
-from somscale.metrics.passes.map_pair_totals import map_pair_totals
 from somscale.metrics.passes.origins import everyone
-from somscale.metrics.passes.pair_builder import Late
 from somscale.metrics.passes.pair_linear import LARGEST
 from somscale.metrics.passes.pair_passes_later import late_later
 from somscale.metrics.passes.sampled_passes import (
     Sampled,
     anchor_codes,
     anchor_job,
-    ends_of,
+    exact_totals,
+    reads_largest,
     told,
 )
 from somscale.reductions.anchor_walk import Anchors
@@ -56,11 +54,11 @@ def find_sampled_later(
     read = pass_later(job.rows, rows_node, f"rows-{token}").total
     anchors = call_later(_anchors, rows_node, read, name=f"rows-{token}")
     late = late_later(problem, samples, found, units, token)
-    walk_node = call_later(_told, walk, late, anchors, name=f"somscale-job-{token}")
+    walk_node = call_later(told, walk, late, anchors, name=f"somscale-job-{token}")
     again = replace(job.walk, blocks=samples.blocks.again(walk_node, token))
     total = pass_later(again, walk_node, token).total
     largest = None
-    if any("d_max" in wish.reads for wish in wishes if wish.anchors):
+    if reads_largest(wishes):
         column = {"all": everyone(samples)}
         moments, own_token = find_moments_later(samples, column, samplewise=True)
         extremes = find_extremes_later(samples, column, moments, own_token, which=LARGEST)
@@ -68,15 +66,13 @@ def find_sampled_later(
     answers = {}
     for number, wish in enumerate(wishes):
         if wish.anchors:
-            candidate = problem.candidates[wish.candidate]
-            is_map = isinstance(candidate, TrainedMap) and wish.measure.euclidean
             answers[wish.key] = call_later(
                 _sampled,
                 walk_node,
                 total,
                 (job.places[wish.key], job.columns[wish.key], wish),
-                found.get(f"units:{wish.candidate}") if is_map else None,
-                candidate,
+                found.get(f"units:{wish.candidate}"),
+                problem.candidates[wish.candidate],
                 largest,
                 name=f"sampled-{number}-{token}",
             )
@@ -92,10 +88,6 @@ def _anchors(job: LinearJob, totals: Any) -> Anchors:
     return found
 
 
-def _told(job: LinearJob, late: Late, anchors: Anchors) -> LinearJob:
-    return told(job, late, anchors)
-
-
 def _sampled(
     job: LinearJob,
     totals: Any,
@@ -107,10 +99,6 @@ def _sampled(
     name, column, wish = place
     walk: Any = job.reductions[0]
     results = walk.finalize(totals[0])
-    exact = ends_of(candidate, wish)
-    if units is not None and isinstance(candidate, TrainedMap):
-        exact |= map_pair_totals(units, candidate.grid).values
-    if "d_max" in wish.reads:
-        exact["d_max"] = float(largest.diameters[0])
+    exact = exact_totals(wish, candidate, units, largest)
     codes = anchor_codes(walk, column)
     return Sampled(results[name], results["n_samples"], codes, walk.numbers, exact)
