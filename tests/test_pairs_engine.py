@@ -95,7 +95,7 @@ def test_squares_come_in_z_order_and_reach_the_diagonal() -> None:
 
 
 @pytest.mark.parametrize("operations", [WHOLE_WALK, SQUARES, TILES])
-@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("side", [Side.BOTH, Side.ROWS])
 def test_every_pair_is_seen_once(side: Side, operations: float) -> None:
     expected = np.triu(np.ones((N, N)), 1) if side is Side.BOTH else 1 - np.eye(N)
     reductions = [Marks(side, TILE, operations), Marks(side, 3 * TILE, operations)]

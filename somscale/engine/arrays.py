@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,15 @@ if TYPE_CHECKING:
     import dask.array as da
     from dask.delayed import Delayed
 
-__all__ = ["array_of", "call_later", "join_later", "later_array", "sample_array", "stack_arrays"]
+__all__ = [
+    "array_of",
+    "call_later",
+    "join_later",
+    "later_array",
+    "rows_of_array",
+    "sample_array",
+    "stack_arrays",
+]
 
 
 def sample_array(pieces: Sequence[tuple[Delayed, int]], dtype: str) -> da.Array:
@@ -55,6 +64,15 @@ def array_of(values: AnyArray) -> da.Array:
     import dask.array as da
 
     array: da.Array = da.from_array(values, chunks=values.shape)
+    return array
+
+
+def rows_of_array(values: AnyArray, rows: int) -> da.Array:
+    """An array that is known already, so many rows a chunk; named by chance, not by its bytes."""
+    import dask.array as da
+
+    chunks = (rows, *values.shape[1:])
+    array: da.Array = da.from_array(values, chunks=chunks, name=f"rows-{uuid.uuid4().hex}")
     return array
 
 

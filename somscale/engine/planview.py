@@ -10,6 +10,7 @@ from somscale.engine.linear.cutting import LinearPlan, format_bytes
 from somscale.engine.memory import Memory
 from somscale.engine.pairs.cutting import PairPlan
 from somscale.reductions.base import Side
+from somscale.reductions.rank_walk import RankWalk
 
 __all__ = ["Plan", "Search"]
 
@@ -131,16 +132,14 @@ def _linear_rows(planned: LinearPlan) -> list[tuple[str, str]]:
 
 def _pair_rows(planned: PairPlan) -> list[tuple[str, str]]:
     job, cut, memory = planned.job, planned.cut, planned.memory
-    rows = min(cut.run_tiles * job.tile_rows, job.n_rows)
-    once = job.side is Side.BOTH
-    others = rows if once else job.n_rows
-    walk = "each once" if once else "each twice: rows that are kept meet all others"
+    rows = min(cut.run_tiles * job.tile_rows, job.n_kept)
+    others = rows if job.side is Side.BOTH else job.n_rows
     of = "a matrix of distances" if job.given else f"{job.n_features:,} features"
-    accumulators = [a.name for r in job.reductions for a in getattr(r, "accumulators", [])]
+    serves = ", ".join(text for r in job.reductions for text in _serves(r))
     return [
         ("samples", f"{job.n_rows:,} × {of}"),
-        ("for", ", ".join(name.rsplit(" ", 1)[0] for name in accumulators)),
-        ("pairs", f"{job.n_pairs:.3g}, {walk}"),
+        *([("for", serves)] if serves else []),
+        ("pairs", f"{job.n_pairs:.3g}, {_walk(planned)}"),
         (
             "tasks",
             f"{planned.tasks:,} of up to {rows:,} × {others:,} ({memory.threads} at a time)",
@@ -149,6 +148,33 @@ def _pair_rows(planned: PairPlan) -> list[tuple[str, str]]:
         ("work", f"{job.operations:.3g} operations"),
         ("memory", _memory(memory, planned.budget)),
     ]
+
+
+def _serves(reduction: object) -> list[str]:
+    """What a walk finds, in words."""
+    if not isinstance(reduction, RankWalk):
+        accumulators = getattr(reduction, "accumulators", [])
+        return [name.rsplit(" ", 1)[0] for name in (a.name for a in accumulators)]
+    spaces = _count(reduction.outputs, "projection", "projections")
+    where = f"in {spaces}" if reduction.outputs else "among the samples"
+    if reduction.sorted:
+        return [f"ranks {where}, every row sorted"]
+    return [f"ranks {where}, the nearest {reduction.k:,} of every row found"]
+
+
+def _walk(planned: PairPlan) -> str:
+    """How often the pairs are met, and by how many rows at a time."""
+    job, cut = planned.job, planned.cut
+    if job.side is Side.BOTH:
+        return "each once"
+    if cut.way is None:
+        return "each twice: rows that are kept meet all others"
+    kept = "rows" if job.kept is None else f"{job.n_kept:,} drawn rows"
+    at_once = "all of a task" if cut.together else f"{cut.way.group_rows:,}"
+    often = "once" if cut.way.sweeps == 1 else "twice"
+    panel = min(cut.panel_tiles * job.tile_rows, job.n_rows)
+    others = "all others" if panel == job.n_rows else f"panels of {panel:,} others"
+    return f"{kept} meet {others} {often}, {at_once} at a time"
 
 
 def _memory(memory: Memory, budget: int) -> str:

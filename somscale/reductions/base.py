@@ -14,7 +14,7 @@ Pair reductions see two blocks of samples at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
@@ -22,7 +22,7 @@ from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from somscale._types import AnyArray
+from somscale._types import AnyArray, Int
 
 __all__ = [
     "TILE_ROWS",
@@ -37,6 +37,8 @@ __all__ = [
     "Rows",
     "RunResult",
     "Side",
+    "SweepReduction",
+    "Way",
     "Workspace",
     "fresh_partial",
 ]
@@ -221,6 +223,8 @@ class Side(Enum):
     """PAIRS: blocks i ≤ j; every unordered pair of samples is seen once."""
     ROWS = "rows"
     """ROWS: block i is kept, block j is any block; every ordered pair is seen once."""
+    SWEEPS = "sweeps"
+    """SWEEPS: some kept rows at a time meet all samples, once or twice."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +232,8 @@ class Block:
     """Samples of a pair walk: rows [start, stop), all features, and their columns.
 
     `memo` is for what a reduction makes of the block once, for all blocks it meets.
+    `numbers` are those of rows that were drawn; `start` is then the place of the first
+    among all that were.
     """
 
     start: int
@@ -235,9 +241,15 @@ class Block:
     values: AnyArray
     columns: Mapping[str, AnyArray] = field(default_factory=dict)
     memo: dict[str, Any] = field(default_factory=dict)
+    numbers: Int | None = None
 
     def __len__(self) -> int:
         return self.stop - self.start
+
+    @property
+    def sample_numbers(self) -> Int:
+        """Numbers of the block's samples, (n,)."""
+        return np.arange(self.start, self.stop) if self.numbers is None else self.numbers
 
 
 @dataclass(frozen=True)
@@ -304,6 +316,69 @@ class PairReduction(Protocol):
 
     def finish(self, block_i: Block, gathered: Partial) -> Partial:
         """ROWS: the partial of a kept block that has met all others."""
+
+    def finalize(self, total: Partial) -> Any:
+        """Turn the merged partial into finished statistics."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to walk SWEEPS: how many kept rows at a time, and what that holds.
+
+    Parameters
+    ----------
+    group_rows : int
+        Kept rows of a group; a tile is cut into groups from its first row on.
+    sweeps : int
+        How often a group meets all samples: 1 or 2.  In one sweep they come as a single
+        block that stays, but for those of a stored matrix; in two they may come in panels.
+    group_bytes : int
+        Bytes a group holds until its last `turn`; afterwards only what its tile's partial takes.
+    others_row_bytes : int
+        Bytes a row of the samples at hand, for what is made of them.
+    panels : bool
+        Whether samples may come in panels in one sweep as well.
+    """
+
+    group_rows: int
+    sweeps: int
+    group_bytes: int
+    others_row_bytes: int
+    panels: bool = False
+
+
+class SweepReduction(Protocol):
+    """A reduction over kept rows that meet all samples, group after group of them."""
+
+    name: str
+    tile_rows: int
+    side: Side
+    operations: float
+    """Arithmetic operations a pair of a kept row and a sample, in one sweep."""
+    workspace: PairWorkspace
+    """Its `tile_bytes` are held while a group meets others, and no more is looked at."""
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """The arrays of a partial, which merge along the tree over tiles of kept rows."""
+
+    def ways(self, n_rows: int) -> Sequence[Way]:
+        """Ways to meet so many samples, best first; none changes a digit of a partial."""
+
+    def start(self, kept: Block, way: Way, first: int) -> Any:
+        """A group's state; `first` is the place of its first row among all kept ones."""
+
+    def meet(self, group: Any, others: Block, sweep: int, given: AnyArray | None = None) -> None:
+        """Let a group meet the next samples, its own rows among them.
+
+        `given` holds the distances that a stored matrix has, (rows of the group, others).
+        """
+
+    def turn(self, group: Any, sweep: int) -> None:
+        """End a sweep of a group, which has met all samples."""
+
+    def finish(self, groups: Sequence[Any]) -> Partial:
+        """The partial of a tile, from all its groups in order."""
 
     def finalize(self, total: Partial) -> Any:
         """Turn the merged partial into finished statistics."""

@@ -31,11 +31,14 @@ class PlacedSpace:
         Name of the column of values; None: the samples themselves.
     what : str
         What errors call a row of that column.
+    width : int
+        Values of a row of that column.
     """
 
     space: Space
     column: str | None = None
     what: str = "samples"
+    width: int = 1
 
 
 def told_spaces(
@@ -138,7 +141,7 @@ class PreparedRows:
         """
         values = choice.values_of(block)
         positions = choice.rows_of(block, values)
-        numbers = block.start + positions
+        numbers = block.sample_numbers[positions]
         codes = {
             name: column[positions] for name, column in block.columns.items() if column.ndim == 1
         }
@@ -154,6 +157,11 @@ class PreparedRows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def some(self, rows: slice) -> PreparedRows:
+        """Some of these rows, made ready."""
+        prepared = {name: own.part(rows) for name, own in self.prepared.items()}
+        return PreparedRows(self.rows.part(rows), prepared, self.positions[rows])
 
     def part(self, rows: slice) -> RowsAtHand:
         """Some of these rows; the same ones are looked at again and again."""

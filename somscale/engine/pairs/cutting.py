@@ -10,8 +10,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from somscale.engine.linear.cutting import (
     LEAST_OPERATIONS,
     MOST_TASKS,
@@ -23,13 +21,17 @@ from somscale.engine.linear.cutting import (
 )
 from somscale.engine.memory import Memory, Workers
 from somscale.engine.pairs.job import PairCut, PairJob, Reading
-from somscale.engine.pairs.memory import itemsize_of, project_pairs
+from somscale.engine.pairs.memory import project_pairs
+from somscale.engine.pairs.reading import chunked_bytes, itemsize_of, readings
+from somscale.engine.pairs.sweep_cuts import sweep_bytes, sweep_cuts, sweep_work
 from somscale.reductions.base import Side
 
 __all__ = ["PairPlan", "plan_pairs"]
 
 _READ_BYTES = 5e8
 """Bytes that one core decodes in a second, about; TASK_OPERATIONS are computed meanwhile."""
+_MUCH_WORK = 1.05
+"""Work beside the least there is, that is still as good."""
 _KEPT_BYTES = 1 << 26
 """What the kept rows of a task gather is wished to hold at most: rows meet all others anyway."""
 _WORDS: dict[Reading, str] = {
@@ -115,24 +117,28 @@ def plan_pairs(
     """
     fewest = threads if fixed_threads else 1
     fitting: list[tuple[float, PairPlan]] = []
-    smallest = 0
+    smallest, least = 0, math.inf
+    reads: dict[PairCut, int] = {}
+    stored = job.n_rows * job.n_features * itemsize_of(job)
     for count in range(threads, fewest - 1, -1):
         for cut in _candidates(job, count * processes, workers):
+            if cut not in reads:
+                reads[cut] = bytes_read(job, cut, processes)
+            work = _operations(job, cut, count * processes) / TASK_OPERATIONS
+            seconds = (work + reads[cut] / _READ_BYTES) / count
+            if seconds > _MUCH_WORK * least:
+                continue  # not chosen whether it fits or not
             memory = project_pairs(job, cut, baseline=baseline, threads=count, workers=workers)
             smallest = min(smallest or memory.peak, memory.peak)
             if memory.peak <= budget:
-                cost = bytes_read(job, cut, processes)
-                work = job.operations / TASK_OPERATIONS + cost / _READ_BYTES
-                stored = job.n_rows * job.n_features * itemsize_of(job)
-                plan = PairPlan(job, cut, memory, cost, stored, budget)
-                fitting.append((work / count, plan))
+                fitting.append((seconds, PairPlan(job, cut, memory, reads[cut], stored, budget)))
+                least = min(least, seconds)
     if not fitting:
         raise budget_error(
             "the walk over pairs of", job, smallest, baseline=baseline, budget=budget
         )
     # candidates come best first; only much less work changes the choice
-    least = min(seconds for seconds, _ in fitting)
-    return next(plan for seconds, plan in fitting if seconds <= 1.05 * least)
+    return next(plan for seconds, plan in fitting if seconds <= _MUCH_WORK * least)
 
 
 def _candidates(job: PairJob, workers: int, where: Workers) -> Iterator[PairCut]:
@@ -140,7 +146,10 @@ def _candidates(job: PairJob, workers: int, where: Workers) -> Iterator[PairCut]
     fan_in = fan_in_of(job)
     whole = ceil_power(job.n_tiles)
     sizes = _task_sizes(job, workers)
-    for reading in _readings(job, where):
+    if job.side is Side.SWEEPS:
+        yield from sweep_cuts(job, sizes, readings(job, where), fan_in, workers)
+        return
+    for reading in readings(job, where):
         for tiles in sizes:
             if reading == "sent":
                 yield PairCut(tiles, tiles, reading, fan_in)
@@ -149,19 +158,6 @@ def _candidates(job: PairJob, workers: int, where: Workers) -> Iterator[PairCut]
                     yield PairCut(tiles, panel, reading, fan_in)
             else:
                 yield PairCut(tiles, tiles if job.side is Side.BOTH else whole, reading, fan_in)
-
-
-def _readings(job: PairJob, where: Workers) -> list[Reading]:
-    if job.blocks is not None or job.matrix_blocks is not None:
-        return ["sent"]
-    if job.stored is not None:
-        resident = job.stored.resident
-        return ["sent" if where == "pool" else "memory"] if resident else ["panels"]
-    if job.source is None:
-        return ["memory"]
-    if job.source.resident:
-        return ["sent"] if where == "pool" else ["memory"]
-    return ["loaded", "panels"]
 
 
 def _task_sizes(job: PairJob, workers: int) -> list[int]:
@@ -181,8 +177,15 @@ def _task_sizes(job: PairJob, workers: int) -> list[int]:
     return sizes or [least]
 
 
+def _operations(job: PairJob, cut: PairCut, workers: int) -> float:
+    """Operations of a walk, cut in a given way, as far as cuts differ."""
+    return sweep_work(job, cut, workers) if job.side is Side.SWEEPS else job.operations
+
+
 def bytes_read(job: PairJob, cut: PairCut, processes: int) -> int:
     """Bytes of samples that all tasks decode; a chunk counts whole, every time."""
+    if job.side is Side.SWEEPS:
+        return sweep_bytes(job, cut, processes)
     if job.matrix is not None:
         # a box beside the diagonal, and the one that mirrors it
         return int(job.n_rows**2 * job.matrix.dtype.itemsize)
@@ -191,24 +194,12 @@ def bytes_read(job: PairJob, cut: PairCut, processes: int) -> int:
     if cut.reading == "memory":
         return job.n_rows * job.n_features * itemsize_of(job)
     if cut.reading == "loaded":
-        return processes * _chunked_bytes(job, job.n_tiles)
-    panels = _chunked_bytes(job, cut.panel_tiles)
+        return processes * chunked_bytes(job, job.n_tiles)
+    panels = chunked_bytes(job, cut.panel_tiles)
     if job.side is Side.ROWS:
-        return _chunked_bytes(job, cut.run_tiles) + cut.runs(job) * panels
+        return chunked_bytes(job, cut.run_tiles) + cut.runs(job) * panels
     if cut.panel_tiles == cut.run_tiles:
         # a panel is read with each of the others, and once for itself
         return cut.runs(job) * panels
     # inside a task the column changes at every step in Z-order, the row at every other
     return math.ceil(0.75 * math.ceil(job.n_tiles / cut.panel_tiles) * panels)
-
-
-def _chunked_bytes(job: PairJob, tiles: int) -> int:
-    """Bytes decoded when all samples are read in panels of so many tiles."""
-    if job.source is None:
-        return 0
-    size = tiles * job.tile_rows
-    starts = np.arange(0, job.n_rows, size)
-    stops = np.minimum(starts + size, job.n_rows)
-    whole = (np.array([0]), np.array([job.n_features]))
-    decoded = job.source.decoded(0, (starts, stops)) * job.source.decoded(1, whole)
-    return decoded * job.source.dtype.itemsize

@@ -15,7 +15,8 @@ from dask.delayed import Delayed, delayed
 from somscale._types import AnyArray
 from somscale.engine.joining import Node, PassGraph, bound, join_tasks, label_of
 from somscale.engine.pairs.cutting import PairPlan
-from somscale.engine.pairs.job import PairJob
+from somscale.engine.pairs.job import PairJob, rows_of
+from somscale.engine.pairs.panels import read_listed
 from somscale.engine.pairs.recall import Panel, pairs_or_recall
 from somscale.engine.pairs.zorder import Square
 from somscale.engine.readers.blocked import Arrival
@@ -91,11 +92,15 @@ class _Panels:
         self._all: Delayed | None = None
         if job.matrix is not None:
             return
+        size = cut.run_tiles
+        if job.side is Side.SWEEPS:
+            # panels of all samples, whatever the rows that a task keeps
+            size, keys = cut.panel_tiles, f"{keys}-{cut.panel_tiles}"
         self._panels = [
-            _panel(job, *cut.run_rows(job, run), key=(f"panel-{keys}", run))
-            for run in range(cut.runs(job))
+            _panel(job, *rows_of(job, number * size, size), key=(f"panel-{keys}", number))
+            for number in range(-(-job.sample_tiles // size))
         ]
-        if job.side is Side.ROWS:
+        if job.side is not Side.BOTH:
             # one dependency a task instead of one for every panel
             self._all = bound(_gather)(*self._panels, dask_key_name=f"panels-{keys}")
 
@@ -109,6 +114,8 @@ class _Panels:
 
     def _boxes(self, task: Square) -> list[Delayed]:
         """The boxes of a matrix that a task walks, on both sides of the diagonal."""
+        if self._job.side is Side.SWEEPS:
+            return [self._kept_box(task)]
         runs = [self._cut.run_rows(self._job, run) for run in (task.row, task.column)]
         rows, columns = runs if self._job.side is Side.BOTH else (runs[0], (0, self._job.n_rows))
         places = dict.fromkeys([(rows, columns), (columns, rows)])
@@ -119,6 +126,21 @@ class _Panels:
             )
             for number, (a, b) in enumerate(places)
         ]
+
+    def _kept_box(self, task: Square) -> Delayed:
+        """The rows of a matrix that a task keeps, at their places among all kept ones."""
+        job, columns = self._job, slice(0, self._job.n_rows)
+        start, stop = self._cut.run_rows(job, task.row)
+        if job.kept is None:
+            values = self._read(slice(start, stop), columns)
+        elif job.stored is None:
+            values = job.matrix[job.kept.numbers[start:stop]]
+        else:
+            values = read_listed(job.stored, job.kept.numbers[start:stop], columns)
+        box: Delayed = bound(_box, start, 0)(
+            values, dask_key_name=(f"box-{self._keys}", task.number, 0)
+        )
+        return box
 
     def _read(self, rows: slice, columns: slice) -> Any:
         stored = self._job.stored

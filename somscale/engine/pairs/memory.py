@@ -10,9 +10,11 @@ from somscale.engine.memory import (
     waiting_partials,
 )
 from somscale.engine.pairs.job import PairCut, PairJob
+from somscale.engine.pairs.reading import itemsize_of
+from somscale.engine.pairs.sweep_memory import project_sweeps
 from somscale.reductions.base import Side
 
-__all__ = ["itemsize_of", "project_pairs"]
+__all__ = ["project_pairs"]
 
 
 def project_pairs(
@@ -33,6 +35,8 @@ def project_pairs(
     workers : {"here", "pool", "cluster"}
         Where tasks run.
     """
+    if job.side is Side.SWEEPS:
+        return project_sweeps(job, cut, baseline=baseline, threads=threads, workers=workers)
     tasks = cut.n_tasks(job)
     fields = [spec for r in job.reductions for spec in r.fields.values()]
     whole = sum(spec.nbytes for spec in fields if not spec.samplewise)
@@ -108,10 +112,3 @@ def _sample_bytes(job: PairJob, cut: PairCut, workers: Workers) -> int:
     if cut.reading == "memory" and workers == "cluster":
         return whole
     return 0
-
-
-def itemsize_of(job: PairJob) -> int:
-    """Bytes of one value of the samples."""
-    if job.source is not None:
-        return job.source.dtype.itemsize
-    return int(job.blocks.dtype.itemsize) if job.blocks is not None else 8

@@ -7,7 +7,8 @@ from typing import TypeAlias
 from somscale._types import AnyArray
 from somscale.engine.linear.recall import recall_or_make
 from somscale.engine.pairs.job import PairCut, PairJob
-from somscale.engine.pairs.walk import PanelReader, Reader, walk_pairs
+from somscale.engine.pairs.panels import PanelReader, Reader
+from somscale.engine.pairs.walk import walk_pairs
 from somscale.engine.pairs.zorder import Square
 from somscale.engine.readers.resident import Resident
 from somscale.engine.sink import Sink

@@ -7,18 +7,20 @@ held and what is read again differs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import cast
 
 import numpy as np
 
 from somscale._types import AnyArray
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.pairs.job import PairCut, PairJob, rows_of
+from somscale.engine.pairs.panels import Reader
+from somscale.engine.pairs.sweeps import walk_sweeps
 from somscale.engine.pairs.zorder import Square, upper_squares
 from somscale.reductions.base import (
     Block,
     Given,
+    PairReduction,
     Partial,
     RunResult,
     Side,
@@ -26,37 +28,7 @@ from somscale.reductions.base import (
 )
 from somscale.reductions.merge import Fold
 
-__all__ = ["PanelReader", "Reader", "walk_pairs"]
-
-
-class Reader(Protocol):
-    """What a walk asks of a source."""
-
-    def read(self, rows: slice, features: slice) -> AnyArray:
-        """The values of some rows and features."""
-
-
-@dataclass(frozen=True)
-class PanelReader:
-    """Boxes of samples, or of a matrix, that a task was given.
-
-    Parameters
-    ----------
-    panels : sequence of (int, int, array)
-        First row, first column and values of every box.
-    """
-
-    panels: Sequence[tuple[int, int, AnyArray]]
-
-    def read(self, rows: slice, features: slice) -> AnyArray:
-        """The values of some rows and columns of one box."""
-        for top, left, values in self.panels:
-            down, across = rows.start - top, features.start - left
-            box = values[down : rows.stop - top, across : features.stop - left]
-            wanted = (rows.stop - rows.start, features.stop - features.start)
-            if min(down, across) >= 0 and box.shape == wanted:
-                return box
-        raise ValueError(f"rows {rows.start} to {rows.stop} did not arrive with the task")
+__all__ = ["walk_pairs"]
 
 
 def walk_pairs(job: PairJob, cut: PairCut, task: Square, reader: Reader | None) -> RunResult:
@@ -79,13 +51,21 @@ def walk_pairs(job: PairJob, cut: PairCut, task: Square, reader: Reader | None) 
         One partial a reduction: a node of its tree, at level ``cut.level(job)``.
     """
     with single_threaded_blas():
-        if job.side is Side.BOTH:
-            return _walk_square(job, cut, task, reader)
-        return _walk_rows(job, cut, task, reader)
+        if job.side is Side.SWEEPS:
+            return walk_sweeps(job, cut, task, reader)
+        reductions = cast("Sequence[PairReduction]", job.reductions)
+        walk = _walk_square if job.side is Side.BOTH else _walk_rows
+        return walk(job, reductions, cut, task, reader)
 
 
-def _walk_square(job: PairJob, cut: PairCut, task: Square, reader: Reader | None) -> RunResult:
-    folds = [Fold(reduction.fields) for reduction in job.reductions]
+def _walk_square(
+    job: PairJob,
+    reductions: Sequence[PairReduction],
+    cut: PairCut,
+    task: Square,
+    reader: Reader | None,
+) -> RunResult:
+    folds = [Fold(reduction.fields) for reduction in reductions]
     size = cut.panel_tiles
     across = (cut.run_tiles // size).bit_length() - 1
     held: dict[int, list[Block]] = {}
@@ -100,7 +80,7 @@ def _walk_square(job: PairJob, cut: PairCut, task: Square, reader: Reader | None
         for tile in upper_squares(square, size.bit_length() - 1, job.n_tiles):
             pair = left[tile.row % size], right[tile.column % size]
             given = _given(job, *pair, reader)
-            for fold, reduction in zip(folds, job.reductions, strict=True):
+            for fold, reduction in zip(folds, reductions, strict=True):
                 partial = fresh_partial(reduction.fields)
                 reduction.tile(*pair, partial, given)
                 fold.add(0, tile.number, partial)
@@ -117,10 +97,16 @@ def _given(job: PairJob, block_i: Block, block_j: Block, reader: Reader | None) 
     return Given(box, box if block_i is block_j else reader.read(columns, rows))
 
 
-def _walk_rows(job: PairJob, cut: PairCut, task: Square, reader: Reader | None) -> RunResult:
+def _walk_rows(
+    job: PairJob,
+    reductions: Sequence[PairReduction],
+    cut: PairCut,
+    task: Square,
+    reader: Reader | None,
+) -> RunResult:
     first = task.row * cut.run_tiles
     kept = _read_panel(job, first, cut.run_tiles, reader)
-    gathered = [[reduction.start(block) for reduction in job.reductions] for block in kept]
+    gathered = [[reduction.start(block) for reduction in reductions] for block in kept]
     for start in range(0, job.n_tiles, cut.panel_tiles):
         others = _read_panel(job, start, cut.panel_tiles, reader)
         for tile, own in enumerate(kept, first):
@@ -128,14 +114,12 @@ def _walk_rows(job: PairJob, cut: PairCut, task: Square, reader: Reader | None) 
                 # a reduction knows the diagonal by its one block
                 pair = own, own if tile == number else other
                 given = _given(job, *pair, reader)
-                for reduction, partial in zip(job.reductions, gathered[tile - first], strict=True):
+                for reduction, partial in zip(reductions, gathered[tile - first], strict=True):
                     reduction.tile(*pair, partial, given)
         del others  # before the next is read
-    folds = [Fold(reduction.fields) for reduction in job.reductions]
+    folds = [Fold(reduction.fields) for reduction in reductions]
     for tile, own in enumerate(kept, first):
-        for fold, reduction, partial in zip(
-            folds, job.reductions, gathered[tile - first], strict=True
-        ):
+        for fold, reduction, partial in zip(folds, reductions, gathered[tile - first], strict=True):
             fold.add(0, tile, reduction.finish(own, partial))
         gathered[tile - first] = []
     return [_result(fold) for fold in folds]
