@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from somscale._types import AnyArray
+from somscale._types import AnyArray, Float, Int
 from somscale.errors import InputError
 
-__all__ = ["asymmetric", "check_matrix", "check_matrix_tile", "rounding_of"]
+__all__ = ["asymmetric", "check_matrix", "check_matrix_rows", "check_matrix_tile", "rounding_of"]
 
 
 def rounding_of(dtype: np.dtype[Any]) -> float:
@@ -119,3 +119,27 @@ def _check_diagonal(box: AnyArray, row0: int, col0: int) -> None:
             f"the distance matrix holds {diagonal[wrong[0]]} at [{at}, {at}], but a sample is "
             f"at distance 0 from itself; np.fill_diagonal(D, 0) mends rounding"
         )
+
+
+def check_matrix_rows(rows: Float, numbers: Int, columns: Int) -> None:
+    """Refuse distances from some samples that put no order on the others.
+
+    Parameters
+    ----------
+    rows : (n, m) float64
+        From the samples `numbers` to the samples `columns`; what a sample has from itself
+        does not matter, nor whether the matrix is symmetric.
+
+    Raises
+    ------
+    InputError
+        A distance is nan, infinite or negative.
+    """
+    wrong = ~((rows >= 0) & np.isfinite(rows)) & (numbers[:, None] != columns[None, :])
+    if not wrong.any():
+        return
+    i, j = np.argwhere(wrong)[0].tolist()
+    value, rule = rows[i, j], "no distance is negative (similarities are no distances)"
+    if not np.isfinite(value):
+        rule = "every distance must be finite; leave samples without distances out with mask="
+    raise InputError(f"the distance matrix holds {value} at [{numbers[i]}, {columns[j]}]: {rule}")
