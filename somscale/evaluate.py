@@ -19,7 +19,7 @@ from somscale.metrics.asking.question import Problem
 from somscale.metrics.asking.selection import Metrics, left_out, select
 from somscale.store import open_dataset
 
-__all__ = ["evaluate", "plan"]
+__all__ = ["evaluate", "open_candidates", "plan"]
 
 
 def evaluate(
@@ -43,7 +43,7 @@ def evaluate(
     seed: int = 0,
     **parameters: Any,
 ) -> xr.Dataset:
-    """Judge a map or a clustering, or several candidates at once, by any number of indices.
+    """Judge a map, an embedding or a clustering, or several at once, by any number of indices.
 
     Parameters
     ----------
@@ -53,18 +53,21 @@ def evaluate(
         continue each other along the first sample dim.  None is allowed where clusterings
         are judged against labels alone.
     projection : Dataset, path, MiniSom, array_like (sample,), or a dict of candidates
-        A map (a path leads to its ``.zarr`` or ``.nc``), or a clustering (one label a
-        sample).  A dict of candidates of one
-        kind adds the dim ``candidate``; the samples are read once for all maps, and twice
-        for all clusterings: for their centroids, and about these.
+        A map (a path leads to its ``.zarr`` or ``.nc``), an embedding (sample, component),
+        or a clustering (one label a sample).  A dict of candidates of one kind adds the dim
+        ``candidate``; the samples are read once for all maps, and twice for all
+        clusterings: for their centroids, and about these; pairs and ranks of all maps or
+        embeddings take one walk.
     labels : array_like, (sample,), optional
         Classes of the samples; they add the external indices (labels against
-        clusters, or against a map's units) to those of samples and clusters or map.
+        clusters, or against a map's units) to those of samples and clusters or map, and
+        `neighborhood_hit` to those of an embedding.
         Labels and clusterings that are DataArrays are put in the samples' order by the
         coordinates they share.
     metrics : "all", name, sequence or mapping
         Indices or families by name; a mapping gives variants, label to name or
-        to (name, parameters).
+        to (name, parameters).  What "all" or a family leaves out for its cost, though it
+        applies, is in the attribute ``indices_left_out``.
     cost : {"linear", "pairs", "ranks"}, optional
         Leave out indices that cost more.
     convention : {"somperf"}, optional
@@ -99,16 +102,20 @@ def evaluate(
         Weights w ≥ 0 of the samples in every mean and sum over samples of the indices of a
         map, or of samples and clusters.
     sample_anchors : int, optional
-        Estimate sums over all pairs: so many samples are drawn, and each is compared with
-        all others, in time linear in the samples.  Every estimate comes with its standard
-        error and a 95 % interval.  Indices that are made of extremes refuse; those that
+        Estimate sums over all pairs, and ranks: so many samples are drawn, and each is
+        compared with all others, in time linear in the samples.  Every estimate comes with its
+        standard error and a 95 % interval.  Indices that are made of extremes refuse; those that
         take linear time anyhow stay exact.
     seed : int
         Which samples are drawn; the same ones for any chunks, workers and candidates.
     **parameters
         Parameters of indices, for each index that has one of this name, for
         example ``temperature=[1, 2]``, ``kernel="window"``,
-        ``neighborhood="vertex"``.
+        ``neighborhood="vertex"``.  Those of indices of ranks: `k` (neighbours K), `kappa_s`
+        (ranks that count as near) and `kappa_t` (changes of rank that are tolerated), each
+        a number, a list, a range or "all", by default the first hundred; `ties` ("index",
+        "expected", "weighted", "best" or "worst"): ranks of equal distances; `space` ("map"
+        or "codebook"): where a map's units lie.
 
     Returns
     -------
@@ -160,7 +167,7 @@ def evaluate(
     requests = select(metrics, problem, cost=cost, convention=convention, parameters=parameters)
     refuse_clashes(problem, requests)
     result = assemble(problem, requests, solve(problem, requests), named=named)
-    if omitted := left_out(metrics, problem):
+    if omitted := left_out(metrics, problem, cost=cost, parameters=parameters):
         result.attrs["indices_left_out"] = json.dumps(omitted)
     return result
 
@@ -219,13 +226,18 @@ def _problem(
     distance: Any = "euclidean",
 ) -> tuple[Problem, bool]:
     """The problem, and whether the candidates have names of the user's."""
-    named = isinstance(projection, dict)
-    candidates = projection if named else {"projection": projection}
-    candidates = {name: _open_candidate(value) for name, value in candidates.items()}
+    candidates, named = open_candidates(projection)
     policies = {name.removesuffix("_labels"): settings[name] for name in _POLICIES}
     reading = {name: settings[name] for name in READING}
     problem = pose(samples, candidates, labels, policies, reading, reads=reads, distance=distance)
     return problem, named
+
+
+def open_candidates(projection: Any) -> tuple[dict[str, Any], bool]:
+    """Candidates by their names, and whether these are the user's."""
+    named = isinstance(projection, dict)
+    candidates = projection if named else {"projection": projection}
+    return {name: _open_candidate(value) for name, value in candidates.items()}, named
 
 
 def _open_candidate(candidate: Any) -> Any:

@@ -44,9 +44,10 @@ SMALL = ss.codebook(VALUES[20:25], ss.Grid.chain(5))
 LABELS = RNG.integers(0, 5, N)
 CLUSTERS = (LABELS + (RNG.random(N) < 0.2)) % 5
 CHUNKED = da.from_array(VALUES, chunks=(700, 2))
-SPECS = [spec for spec in all_specs() if spec.subject != "clusters"]
-MAP_SPECS = [spec for spec in all_specs() if spec.subject == "map"]
-PAIR_SPECS = [spec for spec in all_specs() if spec.subject == "projection"]
+UNRANKED = [spec for spec in all_specs() if spec.cost != "ranks"]  # tests/test_rank_asking.py
+SPECS = [spec for spec in UNRANKED if spec.subject != "clusters"]
+MAP_SPECS = [spec for spec in UNRANKED if spec.subject == "map"]
+PAIR_SPECS = [spec for spec in UNRANKED if spec.subject == "projection"]
 PARTITION_SPECS = [spec for spec in all_specs() if spec.subject == "partition"]
 UNITS_SPECS = [spec for spec in all_specs() if spec.subject == "units"]
 TEMPERATURES = [0.5, 1.0, 2.0]
@@ -69,7 +70,7 @@ def alone(spec: MetricSpec, *data: Any, **parameters: Any) -> xr.DataArray:
 
 @pytest.fixture(scope="module")
 def everything() -> xr.Dataset:
-    return ss.evaluate(SAMPLES, SOM, labels=LABELS, **VALUES_OF)
+    return ss.evaluate(SAMPLES, SOM, labels=LABELS, cost="pairs", **VALUES_OF)
 
 
 def test_all_indices_are_there(everything: xr.Dataset) -> None:
@@ -152,7 +153,7 @@ def test_provenance_is_kept(everything: xr.Dataset) -> None:
 def test_a_result_comes_back_from_a_file(name: str, lazy: bool, tmp_path: Path) -> None:
     samples = SAMPLES.chunk(time=700) if lazy else SAMPLES
     both = {"large": SOM, "small": SMALL}
-    result = ss.evaluate(samples, both, labels=LABELS, temperature=TEMPERATURES)
+    result = ss.evaluate(samples, both, labels=LABELS, temperature=TEMPERATURES, cost="pairs")
     write_dataset(result, tmp_path / name)
     with open_dataset(tmp_path / name) as back:
         xr.testing.assert_identical(back.load(), result.compute())
@@ -223,7 +224,7 @@ def test_a_name_a_list_and_a_family() -> None:
     assert set(listed.data_vars) == {"hits", "value", "note"}
     assert listed["metric"].values.tolist() == ["topographic_error"]
     family = ss.evaluate(VALUES, SOM, labels=LABELS, metrics=["map", "distances"])
-    whole = ss.evaluate(VALUES, SOM)
+    whole = ss.evaluate(VALUES, SOM, cost="pairs")
     assert set(family.data_vars) == set(whole.data_vars)
     assert family["metric"].equals(whole["metric"])
 
@@ -282,7 +283,7 @@ def test_parameters_reach_every_index_that_has_them() -> None:
     assert variant["own"].attrs["kernel"] == "triangular"
 
 
-@pytest.mark.parametrize("cost", ["linear", "pairs", "ranks"])
+@pytest.mark.parametrize("cost", ["linear", "pairs"])
 def test_indices_that_cost_more_are_left_out(cost: str) -> None:
     order = ["linear", "pairs", "ranks"]
     both = [*MAP_SPECS, *PAIR_SPECS]
@@ -399,12 +400,12 @@ def test_a_budget_too_small_names_the_smallest() -> None:
 
 def test_candidates_are_as_each_alone() -> None:
     both = {"large": SOM, "small": SMALL}
-    result = ss.evaluate(SAMPLES, both, labels=LABELS)
+    result = ss.evaluate(SAMPLES, both, labels=LABELS, cost="pairs")
     assert result["candidate"].values.tolist() == ["large", "small"]
     assert result["n_units"].values.tolist() == [12, 5]
     assert result.sizes["unit"] == 12
     for name, som in both.items():
-        expected = ss.evaluate(SAMPLES, som, labels=LABELS)
+        expected = ss.evaluate(SAMPLES, som, labels=LABELS, cost="pairs")
         own = result.sel(candidate=name)
         n_units = int(own["n_units"])
         for spec in SPECS:
@@ -450,17 +451,16 @@ def test_diagrams_of_candidates_have_bins_of_their_own() -> None:
 
 def test_rows_and_columns_are_kept_where_all_candidates_have_them() -> None:
     turned = ss.codebook(VALUES[:12], ss.Grid(4, 3))
-    alike = ss.evaluate(VALUES, {"a": SOM, "b": SOM})
+    alike = ss.evaluate(VALUES, {"a": SOM, "b": SOM}, cost="pairs")
     assert alike["row"].values.tolist() == SOM["row"].values.tolist()
-    assert "row" not in ss.evaluate(VALUES, {"a": SOM, "b": turned}).coords
+    assert "row" not in ss.evaluate(VALUES, {"a": SOM, "b": turned}, cost="pairs").coords
 
 
 def test_one_candidate_in_a_dict_has_the_dim_too() -> None:
-    result = ss.evaluate(VALUES, {"only": SOM})
+    result = ss.evaluate(VALUES, {"only": SOM}, cost="pairs")
     assert result.sizes["candidate"] == 1
-    xr.testing.assert_equal(
-        result.isel(candidate=0, drop=True).drop_vars("n_units"), ss.evaluate(VALUES, SOM)
-    )
+    alone = ss.evaluate(VALUES, SOM, cost="pairs")
+    xr.testing.assert_equal(result.isel(candidate=0, drop=True).drop_vars("n_units"), alone)
 
 
 def test_clusterings_are_candidates_too() -> None:
@@ -491,7 +491,7 @@ def test_noise_and_missing_labels_go_by_policy() -> None:
     gaps = np.where(kept, LABELS, np.nan)
     with pytest.raises(InputError, match=f"labels: {N - kept.sum()} of {N} are missing"):
         ss.evaluate(VALUES, SOM, labels=gaps)
-    dropped = ss.evaluate(VALUES, SOM, labels=gaps, missing_labels="drop")
+    dropped = ss.evaluate(VALUES, SOM, labels=gaps, missing_labels="drop", cost="linear")
     assert dropped.attrs["labels_excluded"] == N - kept.sum()
     bmu = metrics.bmu(VALUES, SOM).values
     assert value(dropped, "purity").item() == metrics.purity(LABELS[kept], bmu[kept]).item()
@@ -528,7 +528,8 @@ def test_undefined_values_are_nan_with_a_reason() -> None:
 @pytest.mark.parametrize("lazy", [False, True])
 def test_constant_samples(lazy: bool) -> None:
     samples = np.full((2500, D), 0.1)
-    result = ss.evaluate(da.from_array(samples, chunks=400) if lazy else samples, SOM).compute()
+    given = da.from_array(samples, chunks=400) if lazy else samples
+    result = ss.evaluate(given, SOM, cost="pairs").compute()
     assert result["hits"].max() == 2500
     assert value(result, "dead_units").item() == 11
     undefined = result["metric"][np.isnan(result["value"])].values.tolist()
@@ -547,8 +548,8 @@ def refuse_to_compute(*_: Any, **__: Any) -> Any:
 
 
 ASKED: Any = [
-    lambda x: ss.evaluate(x, SOM, temperature=TEMPERATURES),
-    lambda x: ss.evaluate(x, {"large": SOM, "small": SMALL}, labels=LABELS),
+    lambda x: ss.evaluate(x, SOM, temperature=TEMPERATURES, cost="pairs"),
+    lambda x: ss.evaluate(x, {"large": SOM, "small": SMALL}, labels=LABELS, cost="pairs"),
     lambda x: ss.evaluate(x, CLUSTERS, labels=LABELS),
     lambda x: ss.evaluate(x, {"a": CLUSTERS, "b": LABELS}),
     lambda x: metrics.centroids(x, CLUSTERS).to_dataset(),
@@ -584,7 +585,7 @@ def test_dask_in_gives_dask_out_and_nothing_is_computed(number: int) -> None:
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_a_lazy_result_is_the_same_on_any_scheduler(scheduler: str, everything: xr.Dataset) -> None:
-    lazy = ss.evaluate(SAMPLES.chunk(time=700), SOM, labels=LABELS, **VALUES_OF)
+    lazy = ss.evaluate(SAMPLES.chunk(time=700), SOM, labels=LABELS, cost="pairs", **VALUES_OF)
     xr.testing.assert_identical(lazy.compute(scheduler=scheduler), everything)
 
 
@@ -597,7 +598,7 @@ def test_a_cluster_gives_the_same_bits(everything: xr.Dataset) -> None:
         Client(local),
     ):
         for samples in (SAMPLES, SAMPLES.chunk(time=700)):
-            found = ss.evaluate(samples, SOM, labels=LABELS, **VALUES_OF)
+            found = ss.evaluate(samples, SOM, labels=LABELS, cost="pairs", **VALUES_OF)
             xr.testing.assert_identical(found.compute(), everything)
 
 

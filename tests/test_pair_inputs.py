@@ -668,8 +668,8 @@ def test_candidates_of_another_kind_are_refused() -> None:
     ):
         with pytest.raises(InputError, match=text):
             getattr(ss.metrics, index)(samples, other)
-    with pytest.raises(InputError, match="an embedding has no index of labels"):
-        ss.evaluate(samples, places, labels=labels)
+    with pytest.raises(InputError, match="labels and 30 samples; every sample needs one"):
+        ss.evaluate(samples, places, labels=labels[1:])
     with pytest.raises(InputError, match="candidates must be of one kind"):
         ss.evaluate(samples, {"a": places, "b": labels})
     for index in ("c_measure", "silhouette_score"):

@@ -173,3 +173,30 @@ def test_a_budget_too_small_is_refused_and_the_named_one_works(form: str) -> Non
     just_less = int(named[1].removesuffix("MiB")) * MEBIBYTE - MEBIBYTE
     with ss.set_options(memory_budget=just_less), pytest.raises(MemoryBudgetError):
         ss.plan(samples, CANDIDATES, cost="linear")
+
+
+# --- ranks
+
+
+def text_of(plan: Plan) -> dict[str, str]:
+    """The last pass of a plan by the words its lines begin with."""
+    last = repr(plan).splitlines()[-7:]
+    return {line.split()[0]: line.split(maxsplit=1)[1] for line in last}
+
+
+@pytest.mark.usefixtures("_steady")
+def test_a_plan_says_how_rows_are_ranked() -> None:
+    places = np.zeros((N, 2))
+    with ss.set_options(memory_budget="4GiB", scheduler="threads", workers=2):
+        near = ss.plan(unreadable_zarr(), {"a": places, "b": places}, metrics="q_nx", k=[3, 20])
+        whole = ss.plan(unreadable_zarr(), places, metrics="auc_r_nx")
+        on_map = ss.plan(unreadable_zarr(), SOM, metrics="q_nx", k=20)
+        drawn = ss.plan(unreadable_zarr(), places, metrics="q_nx", k=20, sample_anchors=70)
+    assert text_of(near)["for"] == "ranks in 2 projections, the nearest 20 of every row found"
+    assert text_of(near)["pairs"].startswith("1.6e+09, rows meet all others once, ")
+    assert text_of(whole)["for"] == "ranks in 1 projection, every row sorted"
+    assert text_of(on_map)["for"] == "ranks in 1 projection, every row sorted"
+    assert text_of(drawn)["pairs"].startswith("2.8e+06, 70 drawn rows meet all others once, ")
+    with ss.set_options(memory_budget="200MiB", scheduler="threads", workers=2):
+        tight = ss.plan(unreadable_zarr((10**6, D)), np.zeros((10**6, 2)), metrics="q_nx", k=20)
+    assert re.search(r"rows meet panels of [\d,]+ others twice, ", text_of(tight)["pairs"])

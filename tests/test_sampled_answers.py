@@ -184,7 +184,7 @@ def test_the_command_line_shows_errors_beside_estimates(kind: str, tmp_path: Pat
     np.save(tmp_path / "x.npy", samples)
     np.save(tmp_path / "p.npy", projection)
     arguments = ["evaluate", str(tmp_path / "x.npy"), f"--{kind}", str(tmp_path / "p.npy")]
-    result = CliRunner().invoke(main, [*arguments, "--sample-anchors", "50"])
+    result = CliRunner().invoke(main, [*arguments, "--cost", "pairs", "--sample-anchors", "50"])
     assert result.exit_code == 0, result.output
     rows = {line.split()[0]: line for line in result.stdout.splitlines() if line.strip()}
     assert all("±" in rows[name] for name in ESTIMATED[kind])
@@ -216,6 +216,7 @@ def test_the_command_line_prints_all_estimates_with_their_errors(kind: str, tmp_
     np.save(tmp_path / "b.npy", projection[::-1])
     for names in (["a.npy"], ["a.npy", "b.npy"]):
         arguments = ["evaluate", str(tmp_path / "x.npy"), "--sample-anchors", "50"]
+        arguments += ["--cost", "pairs"]
         for name in names:
             arguments += [f"--{kind}", str(tmp_path / name)]
         result = CliRunner().invoke(main, arguments)
@@ -230,7 +231,7 @@ def test_the_command_line_prints_estimates_of_a_map(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", samples)
     som.to_zarr(tmp_path / "map.zarr", consolidated=False)
     arguments = ["evaluate", str(tmp_path / "x.npy"), "--map", str(tmp_path / "map.zarr")]
-    result = CliRunner().invoke(main, [*arguments, "--sample-anchors", "50"])
+    result = CliRunner().invoke(main, [*arguments, "--cost", "pairs", "--sample-anchors", "50"])
     assert result.exit_code == 0, result.output
     told = {line.split()[0] for line in result.stdout.splitlines() if "±" in line}
     assert told == ESTIMATED["map"]

@@ -1,7 +1,7 @@
 """Indices, each by its own function of its data.
 
-The data are ``(samples, som)``, ``(samples, clusters)``, ``(labels, clusters)`` or
-``(labels, units, grid)``.
+The data are ``(samples, som)``, ``(samples, projection)`` of a map or an embedding,
+``(samples, clusters)``, ``(labels, clusters)`` or ``(labels, units, grid)``.
 """
 
 from __future__ import annotations
@@ -111,10 +111,42 @@ from somscale.metrics.projections.distance_agreement import (
 )
 from somscale.metrics.projections.shepard import shepard_diagram, shepard_rank_correlation
 from somscale.metrics.projections.stress import metric_stress, sammon_stress
+from somscale.metrics.ranks.curves import (
+    b_nx,
+    lcmc,
+    neighborhood_hit,
+    neighborhood_jaccard,
+    q_nx,
+    r_nx,
+    u_n,
+    u_x,
+)
+from somscale.metrics.ranks.errors import mrre_extrusion, mrre_intrusion
+from somscale.metrics.ranks.pointwise import (
+    pointwise_rank_quality,
+    sample_continuity,
+    sample_q_nx,
+    sample_trustworthiness,
+)
+from somscale.metrics.ranks.quality import coranking_matrix, rank_quality, rank_regions
+from somscale.metrics.ranks.scalars import auc_r_nx, k_max, mean_r_nx, q_global, q_local
+from somscale.metrics.ranks.trust import (
+    continuity,
+    neighborhood_preservation,
+    trustworthiness,
+)
+from somscale.metrics.ranks.units import (
+    unit_continuity,
+    unit_q_nx,
+    unit_rank_quality,
+    unit_trustworthiness,
+)
 
 __all__ = [
     "adjusted_mutual_info_score",
     "adjusted_rand_score",
+    "auc_r_nx",
+    "b_nx",
     "bcubed_f_score",
     "bcubed_precision",
     "bcubed_recall",
@@ -141,6 +173,8 @@ __all__ = [
     "combined_error",
     "completeness_score",
     "composite",
+    "continuity",
+    "coranking_matrix",
     "davies_bouldin_index",
     "davies_bouldin_score",
     "dead_units",
@@ -159,12 +193,20 @@ __all__ = [
     "hits",
     "homogeneity_score",
     "hubert_gamma",
+    "k_max",
     "kruskal_shepard_error",
     "label_distribution",
+    "lcmc",
     "map_distance_correlation",
+    "mean_r_nx",
     "metric_stress",
     "mirkin_metric",
+    "mrre_extrusion",
+    "mrre_intrusion",
     "mutual_info_score",
+    "neighborhood_hit",
+    "neighborhood_jaccard",
+    "neighborhood_preservation",
     "nmco",
     "normalized_mirkin_metric",
     "normalized_mutual_info_score",
@@ -173,14 +215,24 @@ __all__ = [
     "pair_jaccard_score",
     "pair_precision",
     "pair_recall",
+    "pointwise_rank_quality",
     "purity",
+    "q_global",
+    "q_local",
+    "q_nx",
     "quantization_error",
+    "r_nx",
     "r_squared",
     "rand_score",
+    "rank_quality",
+    "rank_regions",
     "rms_per_feature",
     "sammon_stress",
+    "sample_continuity",
+    "sample_q_nx",
     "sample_silhouette",
     "sample_simplified_silhouette",
+    "sample_trustworthiness",
     "samples_dropped",
     "second_bmu",
     "shepard_correlation",
@@ -192,14 +244,21 @@ __all__ = [
     "squared_silhouette",
     "topographic_error",
     "topographic_function",
+    "trustworthiness",
     "u_matrix",
+    "u_n",
+    "u_x",
     "unit_combined_error",
+    "unit_continuity",
     "unit_distortion",
     "unit_entropy",
     "unit_label_entropy",
+    "unit_q_nx",
     "unit_quantization_error",
+    "unit_rank_quality",
     "unit_simplified_silhouette",
     "unit_topographic_error",
+    "unit_trustworthiness",
     "v_measure_score",
     "variation_of_information",
     "villmann_function",

@@ -26,6 +26,28 @@ _DISTANCE = """distance : str or callable
 p : float
     The power of ``distance="minkowski"``."""
 
+_CLASSES = """labels : array_like, (sample,)
+    Classes of the samples; integers, strings, booleans or categories.
+missing_labels : {"error", "drop"}
+    What to do with missing labels (nan, None, masked)."""
+
+_RANK_VALUES = {
+    "k": """k : int, sequence of int, range, slice or "all", optional
+    Neighbours K; the first hundred if None (10 for values of samples and units).""",
+    "kappa_s": """kappa_s : int, sequence of int, range, slice or "all", optional
+    Largest rank that counts as near; as for K if None (20 for values of samples and units).""",
+    "kappa_t": """kappa_t : int, sequence of int, range, slice or "all", optional
+    Largest difference of ranks that is tolerated; from 0 on, as for K if None (10 for values
+    of samples and units).""",
+}
+
+_TIES = """ties : {"index", "expected", "weighted", "best", "worst"}, optional
+    Ranks of equal distances: by sample index; the mean over all orders; the survey's weights
+    (trustworthiness, continuity); in the projection by the samples' ranks, rising or falling.
+    "expected" for maps and "index" for embeddings if None.
+space : {"map", "codebook"}, optional
+    Where a map's units lie: on the grid, as if None, or where their code vectors are."""
+
 _READING = """sample_dims, variable, missing, mask, feature_weights, sample_weights : optional
     How the samples are read, as in :func:`somscale.evaluate`."""
 
@@ -81,14 +103,18 @@ def public_docstring(text: str, spec: MetricSpec) -> str:
     }
     own = sections.pop("Parameters", "")
     policies = {
-        "map": _READING,
-        "projection": f"{_DISTANCE}\n{_READING}",
+        "map": f"{_DISTANCE}\n{_READING}" if "distance" in spec.defaults else _READING,
+        "projection": f"{_DISTANCE}\n{_CLASSES}\n{_READING}"
+        if "agreement" in spec.tables
+        else f"{_DISTANCE}\n{_READING}",
         "clusters": f"{_POLICIES}\n{_MISSING.replace('missing :', 'missing_labels :')}\n{_READING}",
         "partition": f"{_POLICIES}\n{_MISSING}",
         "units": _MISSING,
     }
     sampling = _SAMPLING if spec.estimable else ""
-    found = (data[spec.subject], own, policies[spec.subject], sampling)
+    values = [text for name, text in _RANK_VALUES.items() if name in spec.dims]
+    ties = _TIES if "ranks" in spec.needs else ""
+    found = (data[spec.subject], *values, own, ties, policies[spec.subject], sampling)
     parameters = "\n".join(part for part in found if part)
     parts = [summary, _section("Parameters", parameters), _section("Returns", _returns(spec))]
     parts.append(_section("Raises", _RAISES))
@@ -109,7 +135,7 @@ def _returns(spec: MetricSpec) -> str:
     dims = f", ({', '.join(spec.dims)})" if spec.dims else ""
     units = {"data": "the samples' units", "data^2": "the samples' units squared"}
     unit = units.get(spec.units, "no units" if spec.units == "1" else spec.units)
-    remarks = ["A scalar parameter drops its dim."] if spec.parameter else []
+    remarks = ["A scalar parameter drops its dim."] if spec.parameters_as_dims else []
     remarks += ["Lazy for Dask samples."] if spec.subject in _ON_SAMPLES else []
     told = [f"In {spec.range}, {unit}; {_DIRECTIONS[spec.direction]}.", *remarks]
     return f"DataArray{dims}\n    {'  '.join(told)}"

@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 
 import xarray as xr
 
+from somscale.metrics.answering.given_matrix import compute_matrix_index
 from somscale.metrics.answering.single import (
     compute_clusters_index,
     compute_map_index,
@@ -18,11 +19,13 @@ from somscale.metrics.answering.single import (
 )
 from somscale.metrics.asking.problem import READING
 from somscale.metrics.docstrings import public_docstring
+from somscale.metrics.ranks.given_matrix import PARTS_OF_A_MATRIX
 from somscale.metrics.spec import Cost, Direction, MetricSpec, Variants, register
 from somscale.metrics.values import Value
 
 __all__ = [
     "IndexFunction",
+    "MatrixFunction",
     "TableFunction",
     "clusters_index",
     "map_index",
@@ -51,6 +54,13 @@ class TableFunction(IndexFunction, Protocol):
         """Compute the index from a table of counts, (class, cluster), in place of labels."""
 
 
+class MatrixFunction(IndexFunction, Protocol):
+    """A public index function of ranks, where the co-ranking matrix tells all it needs."""
+
+    def from_matrix(self, matrix: Any, **parameters: Any) -> xr.DataArray:
+        """Compute the index from a co-ranking matrix, (rank_in, rank_out)."""
+
+
 def map_index(
     *,
     needs: tuple[str, ...],
@@ -62,11 +72,11 @@ def map_index(
     upper: float = _INFINITY,
     units: str = "1",
     dims: tuple[str, ...] = (),
-    parameter: str | None = None,
     sample_field: str | None = None,
     dtype: str = "float64",
     family: str = "map",
     cost: Cost = "linear",
+    tables: tuple[str, ...] = (),
     check: Callable[[Mapping[str, Any]], None] | None = None,
     undefined: str = "",
     values_on: Callable[[Any, Mapping[str, Any]], Any] | None = None,
@@ -91,18 +101,18 @@ def projection_index(
     dims: tuple[str, ...] = (),
     dtype: str = "float64",
     family: str = "distances",
+    cost: Cost = "pairs",
+    tables: tuple[str, ...] = (),
     check: Callable[[Mapping[str, Any]], None] | None = None,
     undefined: str = "",
+    values_on: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     variants: Variants | None = None,
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
     """Declare an index of samples and a map or an embedding, over pairs of samples."""
     facts: dict[str, Any] = {
         **locals(),
         "subject": "projection",
-        "parameter": None,
         "sample_field": None,
-        "cost": "pairs",
-        "values_on": None,
         "variants": variants or {},
     }
     return lambda formula: _declare(formula, facts)
@@ -132,7 +142,6 @@ def clusters_index(
     facts: dict[str, Any] = {
         **locals(),
         "subject": "clusters",
-        "parameter": None,
         "values_on": None,
         "variants": variants or {},
     }
@@ -159,7 +168,6 @@ def partition_index(
         **locals(),
         "needs": ("table",),
         "subject": "partition",
-        "parameter": None,
         "sample_field": None,
         "cost": "linear",
         "values_on": None,
@@ -187,7 +195,6 @@ def units_index(
         "needs": ("table", "grid"),
         "subject": "units",
         "family": "units",
-        "parameter": None,
         "sample_field": None,
         "dtype": "float64",
         "cost": "linear",
@@ -213,6 +220,9 @@ def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunct
     if spec.subject == "partition":
         function.from_table = _table_function(spec)  # type: ignore[attr-defined]
         text += _ALSO_TABLES.format(formula.__name__)
+    if "ranks" in spec.needs and PARTS_OF_A_MATRIX.issuperset(spec.tables):
+        function.from_matrix = _matrix_function(spec)  # type: ignore[attr-defined]
+        text += _ALSO_MATRICES.format(formula.__name__)
     function.__doc__ = public_docstring(text, spec)
     function.__signature__ = _signature(formula, spec)  # type: ignore[attr-defined]
     function.spec = spec  # type: ignore[attr-defined]
@@ -282,6 +292,40 @@ def _table_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
     return from_table
 
 
+_ALSO_MATRICES = """
+
+``{}.from_matrix(matrix)`` takes the co-ranking matrix in place of samples and projection."""
+
+
+def _matrix_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
+    def from_matrix(matrix: Any, **parameters: Any) -> xr.DataArray:
+        return compute_matrix_index(spec, matrix, parameters)
+
+    from_matrix.__qualname__ = f"{spec.name}.from_matrix"
+    title = spec.long_name[0].upper() + spec.long_name[1:]
+    from_matrix.__doc__ = f"""{title} of a co-ranking matrix.
+
+    Parameters
+    ----------
+    matrix : array_like or DataArray, (rank_in, rank_out)
+        Pairs (i, j) by their ranks, all N − 1 of them: rows are ranks among the samples.
+        The dims of a DataArray may be in either order.
+    **parameters
+        Those of `{spec.name}`, without those that say how ranks are found.
+
+    Returns
+    -------
+    DataArray
+        What `{spec.name}` gives for samples and a projection with that matrix.
+
+    Raises
+    ------
+    InputError
+        It is no co-ranking matrix, or a corner of one, or a parameter is wrong.
+    """
+    return from_matrix
+
+
 def _units_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
     def public(labels: Any, units: Any, grid: Any, **parameters: Any) -> xr.DataArray:
         return compute_units_index(spec, labels, units, grid, parameters)
@@ -305,7 +349,7 @@ def _signature(formula: Callable[..., Value], spec: MetricSpec) -> Any:
     ]
     policies = {
         "map": _READING,
-        "projection": _READING,
+        "projection": [*(_CLASSES if "agreement" in spec.tables else []), *_READING],
         "clusters": [*_NOISE, _MISSING.replace(name="missing_labels"), *_READING],
         "partition": [*_NOISE, _MISSING],
         "units": [_MISSING],
@@ -322,6 +366,10 @@ _SAMPLING = [
 _MISSING = inspect.Parameter(
     "missing", inspect.Parameter.KEYWORD_ONLY, default="error", annotation="Missing"
 )
+_CLASSES = [
+    inspect.Parameter("labels", inspect.Parameter.KEYWORD_ONLY, annotation="Any"),
+    _MISSING.replace(name="missing_labels"),
+]
 _NOISE = [
     inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
     for name, default, kind in (

@@ -45,7 +45,8 @@ class MetricSpec:
         Statistics that the formula is called with, in order: "units" (of a map), "grid",
         "table" (labels × clusters); of clusters "moments", "cluster_pairs", "extremes",
         "silhouettes_of_clusters", "centroid_silhouettes", "squared_silhouettes"; of a
-        projection "totals", "ranked", "shepard", over pairs of samples.  In the place of ""
+        projection "totals", "ranked", "shepard", over pairs of samples, and "ranks" of
+        neighbours; "bmu", the best-matching units of a map's samples.  In the place of ""
         the formula is given None.
     long_name : str
         Name in words.
@@ -58,9 +59,7 @@ class MetricSpec:
     units : str
         "1", "samples", "units", "data" (the samples' own units) or a power, as "data^2".
     dims : tuple of str
-        Dimensions of the value, parameters last.
-    parameter : str or None
-        The parameter that is a dimension of the value.
+        Dimensions of the value, last those that are parameters of the formula.
     sample_field : str or None
         Field of the units reduction that holds the value of every sample.
     family : str
@@ -81,8 +80,9 @@ class MetricSpec:
     undefined : str
         Where the value is nan; empty if nowhere.
     values_on : callable or None
-        From a map's grid and all parameters, the values of `parameter` where none are
-        given; refuses parameters that the grid does not allow, before anything is read.
+        From a map's grid and all parameters, the values of the parameter that is a
+        dimension where none are given; refuses parameters that the grid does not allow,
+        before anything is read.
     variants : mapping of (str, value), or of several such pairs, to mapping
         Facts that differ where a parameter, or each of several, has a value; of those that
         hold the last decides.  Where forms of an index need different statistics, their
@@ -92,7 +92,9 @@ class MetricSpec:
         :class:`~somscale.reductions.pair_stats.PairTotals`.
     tables : tuple of str
         Which optional fields the formula reads of
-        :class:`~somscale.reductions.pair_stats.ClusterPairs`.
+        :class:`~somscale.reductions.pair_stats.ClusterPairs`, or which parts of
+        :class:`~somscale.reductions.rank_stats.RankStats`: "curves", "full" (those for all K
+        up to N − 1), "surface", "samples", "jaccard", "agreement" (with labels), "matrix".
     """
 
     name: str
@@ -105,7 +107,6 @@ class MetricSpec:
     upper: float
     units: str
     dims: tuple[str, ...]
-    parameter: str | None
     sample_field: str | None
     family: str
     subject: Subject
@@ -126,8 +127,15 @@ class MetricSpec:
         return not self.dims
 
     @property
+    def parameters_as_dims(self) -> tuple[str, ...]:
+        """The parameters that are dimensions of the value."""
+        return tuple(dim for dim in self.dims if dim in self.defaults)
+
+    @property
     def estimable(self) -> bool:
         """Whether a few samples that are compared with all others estimate it."""
+        if "ranks" in self.needs:
+            return {"samples", "matrix"}.isdisjoint(self.tables)
         sums = {"totals", "cluster_pairs", "silhouettes_of_clusters"}
         return not (sums.isdisjoint(self.needs) or self.tables or "sample" in self.dims)
 

@@ -11,6 +11,7 @@ import numpy as np
 from somscale.engine.readers.columns import Column
 from somscale.engine.readers.samples import Samples
 from somscale.metrics.answering.estimates import errors_of, estimate
+from somscale.metrics.answering.ranked import is_ranked, ranked_value
 from somscale.metrics.asking.diagram_bins import diagram_ends
 from somscale.metrics.asking.pair_wishes import PAIR_NEEDS, Wish, key_of
 from somscale.metrics.asking.question import Answer, Problem, Request
@@ -49,14 +50,25 @@ def judged_clusterings(
     return {name: c for name, c in problem.candidates.items() if isinstance(c, Column)}
 
 
-def bundle_of(problem: Problem, candidate: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """The finished statistics of one candidate, by the names that formulas ask for."""
+def bundle_of(
+    problem: Problem, candidate: str, found: Mapping[str, Any], units: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The finished statistics of one candidate, by the names that formulas ask for.
+
+    Parameters
+    ----------
+    found : mapping
+        Statistics of passes, by their names.
+    units : mapping
+        Best-matching units of the samples, by candidate.
+    """
     samples = problem.samples
     return {
         "": None,
         "table": found.get(f"table:{candidate}"),
         "moments": found.get(f"moments:{candidate}"),
         "units": found.get(f"units:{candidate}"),
+        "bmu": units.get(candidate),
         "silhouettes": found.get(f"units:{candidate}"),
         "grid": grid_of(problem.candidates[candidate]),
         "left_out": 0 if samples is None else samples.features.size - samples.shape[1],
@@ -67,6 +79,8 @@ def apply(request: Request, *statistics: Any) -> Value | Estimate:
     """Call a formula, or estimate what it would give where a statistic is sampled."""
     if any(isinstance(own, Sampled) for own in statistics):
         return estimate(request, statistics)
+    if is_ranked(statistics):
+        return ranked_value(request, statistics)
     with np.errstate(over="ignore", invalid="ignore"):
         value = request.spec.formula(*statistics, **request.parameters)
     if request.spec.scalar and not note_of(value) and not np.isfinite(number_of(value)):

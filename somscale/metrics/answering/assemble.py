@@ -163,6 +163,8 @@ def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Datas
         parts, dim=index, join="outer", data_vars="all", coords=own or "minimal",
         compat="override", combine_attrs="override",
     )  # fmt: skip
+    for name in parts[0].data_vars:
+        joined[name].attrs.update(_joined_note(names, [part[name].attrs for part in parts]))
     sizes = [len(c.codes) for c in problem.candidates.values() if isinstance(c, TrainedMap)]
     if sizes:
         facts = {"long_name": "units of the map", "units": "1"}
@@ -173,6 +175,17 @@ def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Datas
         if len({_shape(c) for c in problem.candidates.values()}) > 1:
             joined = joined.drop_vars(["row", "col"], errors="ignore")
     return joined
+
+
+def _joined_note(names: Sequence[str], attributes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """What is said of a variable: once if of all candidates, else each time with whose it is."""
+    notes = [own.get("note", "") for own in attributes]
+    if not any(notes):
+        return {}
+    if len(set(notes)) == 1:
+        return {"note": notes[0]}
+    said = [f"{name}: {note}" for name, note in zip(names, notes, strict=True) if note]
+    return {"note": "; ".join(said)}
 
 
 def _shape(candidate: Any) -> Any:
@@ -227,4 +240,8 @@ def _reading(problem: Problem) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else plain(value)
+    if not isinstance(value, np.ndarray):
+        return plain(value)
+    if value.dtype.kind == "i" and len(value) > 2 and (np.diff(value) == 1).all():
+        return f"{value[0]} to {value[-1]}"  # of every index of ranks
+    return value.tolist()

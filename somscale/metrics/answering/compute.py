@@ -27,17 +27,26 @@ from somscale.metrics.answering.answers import (
 from somscale.metrics.answering.compute_later import solve_later
 from somscale.metrics.asking.pair_wishes import Wish, wishes_of
 from somscale.metrics.asking.question import Answer, Problem, Request
+from somscale.metrics.asking.rank_wishes import RANKS, rank_bundle, rank_wishes
 from somscale.metrics.passes.cluster_passes import find_moments, moments_jobs
 from somscale.metrics.passes.linear_passes import first_job
 from somscale.metrics.passes.pair_linear import find_linear, linear_jobs, needs_radii
-from somscale.metrics.passes.pair_passes import find_walks, merge_pairs, walk_jobs
+from somscale.metrics.passes.pair_passes import (
+    find_walks,
+    merge_pairs,
+    units_of_maps,
+    walk_jobs,
+)
+from somscale.metrics.passes.rank_finding import RankFinder
 from somscale.metrics.passes.sampled_passes import find_sampled, sampled_jobs
 
 __all__ = ["plan_problem", "solve"]
 
+_WALKED = RankFinder()
+
 
 def plan_problem(
-    problem: Problem, requests: Sequence[Request]
+    problem: Problem, requests: Sequence[Request], ranks: RankFinder = _WALKED
 ) -> tuple[list[LinearPlan | PairPlan], list[Search]]:
     """Plan the passes of a problem, and the searches between them, without computing anything.
 
@@ -56,6 +65,7 @@ def plan_problem(
         jobs += moments_jobs(samples, clusterings, samplewise=needs_radii(wishes))
     reads, searches = linear_jobs(problem, wishes)
     jobs += [*reads, *sampled_jobs(problem, wishes), *walk_jobs(problem, wishes)]
+    jobs += ranks.jobs(problem, rank_wishes(problem, requests))
     plans = _fitting(jobs, lazy=problem.lazy)
     if samples is not None and samples.missing == "drop_any_feature":
         plans.insert(0, plan_job(gaps_job(samples)))
@@ -80,12 +90,20 @@ def _fitting(jobs: Sequence[LinearJob | PairJob], *, lazy: bool) -> list[LinearP
 
 def _first_job(problem: Problem, requests: Sequence[Request], wishes: Sequence[Wish]) -> LinearJob:
     """The first read of the samples, which also finds the units that walks go by."""
-    walked = problem.kind == "map" and not all(wish.linear for wish in wishes)
+    ranked = any(RANKS in request.spec.needs for request in requests)
+    walked = problem.kind == "map" and (ranked or not all(wish.linear for wish in wishes))
     return first_job(problem, requests, units_of_samples=walked)
 
 
-def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, Answer]]:
+def solve(
+    problem: Problem, requests: Sequence[Request], ranks: RankFinder = _WALKED
+) -> dict[str, dict[str, Answer]]:
     """Compute indices for all candidates: in one pass, for moments of clusters in two.
+
+    Parameters
+    ----------
+    ranks : RankFinder
+        Where ranks of neighbours come from.
 
     Returns
     -------
@@ -93,11 +111,11 @@ def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, 
         Candidate to label to answer.
     """
     # what does not fit is refused before anything is read
-    plan_problem(problem, requests)
+    plan_problem(problem, requests, ranks)
     wishes = wishes_of(problem, requests)
     job = _first_job(problem, requests, wishes)
     if problem.lazy:
-        return solve_later(problem, requests, wishes, job)
+        return solve_later(problem, requests, wishes, job, ranks)
     found: dict[str, Any] = {}
     if job.reductions:
         found.update(zip((r.name for r in job.reductions), run_job(job), strict=True))
@@ -107,13 +125,16 @@ def solve(problem: Problem, requests: Sequence[Request]) -> dict[str, dict[str, 
         found.update({f"moments:{name}": stats for name, stats in moments.items()})
     of_pairs = merge_pairs(find_linear(problem, wishes, found), find_walks(problem, wishes, found))
     of_pairs |= find_sampled(problem, wishes, found)
+    of_ranks = ranks.now(problem, rank_wishes(problem, requests), found)
+    units = units_of_maps(problem, found)
     return {
         candidate: {
             request.label: answer_now(
                 problem,
                 request,
-                bundle_of(problem, candidate, found)
-                | pair_bundle(problem, candidate, request, of_pairs),
+                bundle_of(problem, candidate, found, units)
+                | pair_bundle(problem, candidate, request, of_pairs)
+                | rank_bundle(problem, candidate, request, of_ranks),
             )
             for request in requests
         }

@@ -24,6 +24,7 @@ from somscale.metrics.answering.estimates import ERRORS, errors_of
 from somscale.metrics.asking.diagram_bins import DIAGRAM_DIMS, DIAGRAM_ENDS, diagram_ends
 from somscale.metrics.asking.pair_wishes import Wish, wished
 from somscale.metrics.asking.question import Answer, Problem, Request
+from somscale.metrics.asking.rank_wishes import RANKS, RankKey, rank_bundle, rank_wishes
 from somscale.metrics.asking.sampling import Estimate
 from somscale.metrics.passes.cluster_passes import find_moments_later
 from somscale.metrics.passes.pair_linear import needs_radii
@@ -33,6 +34,8 @@ from somscale.metrics.passes.pair_passes_later import (
     merge_pairs_later,
     walks_token,
 )
+from somscale.metrics.passes.rank_finding import RankFinder
+from somscale.metrics.passes.rank_passes_later import ranks_token
 from somscale.metrics.passes.sampled_passes_later import find_sampled_later
 from somscale.metrics.values import Value, note_of
 
@@ -40,7 +43,11 @@ __all__ = ["solve_later"]
 
 
 def solve_later(
-    problem: Problem, requests: Sequence[Request], wishes: Sequence[Wish], job: LinearJob
+    problem: Problem,
+    requests: Sequence[Request],
+    wishes: Sequence[Wish],
+    job: LinearJob,
+    finder: RankFinder,
 ) -> dict[str, dict[str, Answer]]:
     """The answers for samples in Dask arrays, delayed.
 
@@ -48,9 +55,12 @@ def solve_later(
     ----------
     job : LinearJob
         The first read of the samples.
+    finder : RankFinder
+        Where ranks of neighbours come from.
     """
     # walks alone are named by what they walk: equal ones are computed once
-    token = job_token(job) if job.reductions or not wishes else ""
+    ranks = rank_wishes(problem, requests)
+    token = job_token(job) if job.reductions or not (wishes or ranks) else ""
     number_by_name = {r.name: number for number, r in enumerate(job.reductions)}
     found: dict[str, Any] = {}
     pieces: dict[tuple[int, str], Any] = {}
@@ -67,7 +77,9 @@ def solve_later(
         found.update({f"moments:{name}": stats for name, stats in moments.items()})
         token = f"{token}-{own_token}" if job.reductions else own_token
     of_pairs: dict[Wish, Any] = {}
-    if wishes:
+    of_ranks: dict[RankKey, Any] = {}
+    units: dict[str, Any] = {}
+    if wishes or ranks:
         units = {
             name.removeprefix("units:"): join_later(pieces[number, "bmu"], f"{name}-{token}")
             for name, number in number_by_name.items()
@@ -80,9 +92,11 @@ def solve_later(
             token,
         )
         of_pairs |= find_sampled_later(problem, wishes, found, units, token)
+        token = ranks_token(problem, ranks, token) if ranks else token
+        of_ranks = finder.later(problem, ranks, found, units, token)
     answers: dict[str, dict[str, Answer]] = {}
     for candidate in problem.candidates:
-        bundle = bundle_of(problem, candidate, found)
+        bundle = bundle_of(problem, candidate, found, units)
         answers[candidate] = {}
         for request in requests:
             if request.spec.sample_field:
@@ -93,6 +107,7 @@ def solve_later(
                 answers[candidate][request.label] = Answer(values, "")
             else:
                 own = bundle | pair_bundle(problem, candidate, request, of_pairs)
+                own |= rank_bundle(problem, candidate, request, of_ranks)
                 answers[candidate][request.label] = _answer_later(
                     problem, candidate, request, own, token
                 )
@@ -103,8 +118,8 @@ def _answer_later(
     problem: Problem, candidate: str, request: Request, bundle: Mapping[str, Any], token: str
 ) -> Answer:
     spec = request.spec
-    names = (spec.parameter,) if spec.parameter else ()
-    sizes = {name: len(request.parameters[name]) for name in names}
+    sizes = {name: len(request.parameters[name]) for name in spec.parameters_as_dims}
+    sizes |= dict.fromkeys(("rank_in", "rank_out"), request.parameters.get("k_max", 0))
     sizes |= dict.fromkeys(DIAGRAM_DIMS, request.parameters.get("bins", 0))
     shape = tuple(sizes[dim] if dim in sizes else problem.size(dim, candidate) for dim in spec.dims)
     key = f"{request.label}-{candidate}-{_question(request, bundle)}-{token}"
@@ -119,7 +134,8 @@ def _answer_later(
             ends = call_later(_values_of, every, name, name=f"{name}-{key}")
             coords[name] = (dim, later_array(ends, (sizes[dim],), np.float64))
     errors = {}
-    if problem.sampling and any(own.anchors for own in wished(problem, request, candidate)):
+    sampled = any(own.anchors for own in wished(problem, request, candidate))
+    if problem.sampling and (sampled or RANKS in spec.needs):
         for name in ERRORS:
             part = call_later(_error_of, value, name, name=f"{name}-{key}")
             errors[name] = later_array(part, shape, np.float64)
@@ -144,7 +160,7 @@ def _values_of(coordinates: Mapping[str, Any], name: str) -> Any:
 def _question(request: Request, bundle: Mapping[str, Any]) -> str:
     """What a formula depends on besides the pass: equal keys must mean equal values."""
     given = sorted((n, np.asarray(v).tolist()) for n, v in request.parameters.items())
-    text = repr((request.spec.name, given))
+    text = repr((request.spec.name, given, request.notes))
     if "grid" in request.spec.needs:
         spec = sorted(bundle["grid"].to_spec().items())
         text += repr([(n, v.tobytes() if isinstance(v, np.ndarray) else v) for n, v in spec])

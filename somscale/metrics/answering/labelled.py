@@ -15,11 +15,18 @@ from somscale.metrics.asking.diagram_bins import ends_facts
 from somscale.metrics.asking.question import Answer, Problem, Request
 from somscale.metrics.asking.unit_columns import grid_of
 
-__all__ = ["coordinates", "errors_of_estimate", "labelled", "plain"]
+__all__ = ["REGIONS", "coordinates", "errors_of_estimate", "labelled", "long_name_of", "plain"]
 
 _PARTS = ["within", "bias", "neighborhood"]
 _PAIRS = ["a", "b", "c", "d"]
+REGIONS = ["mild_intrusion", "hard_intrusion", "mild_extrusion", "hard_extrusion"]
 _LONG_NAMES = {
+    "k": "neighbours K, the largest rank that counts as near",
+    "kappa_s": "largest rank kappa_s that counts as near, in either space",
+    "kappa_t": "largest difference of ranks kappa_t that is tolerated",
+    "region": "how pairs move across and within the nearest K",
+    "rank_in": "rank of a neighbour among the samples",
+    "rank_out": "rank of a neighbour in the projection",
     "temperature": "neighbourhood temperature T, in units of map distance",
     "delta": "distance on the map",
     "class": "class of the samples",
@@ -48,10 +55,12 @@ def labelled(problem: Problem, candidate: str, request: Request, answer: Answer)
     for name, value in request.parameters.items():
         if name == "p" and request.parameters.get("distance") != "minkowski":
             continue
-        if name != spec.parameter and value is not None:
+        if name not in spec.parameters_as_dims and value is not None:
             array.attrs[name] = plain(value)
-    if isinstance(answer.note, str) and answer.note:
-        array.attrs["note"] = answer.note
+    # of a lazy answer only what is said before it is found is known
+    note = answer.note if isinstance(answer.note, str) else "; ".join(request.notes)
+    if note:
+        array.attrs["note"] = note
     if answer.errors and problem.sampling is not None:
         array.attrs["sample_anchors"], array.attrs["seed"] = problem.sampling
     return array
@@ -67,10 +76,17 @@ def errors_of_estimate(array: xr.DataArray, answer: Answer) -> dict[str, xr.Data
     return found
 
 
+def long_name_of(dim: str) -> str:
+    """A dimension in words."""
+    return _LONG_NAMES.get(dim, dim)
+
+
 def plain(value: Any) -> Any:
     """A parameter as files can hold it."""
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
+    if isinstance(value, np.ndarray) and value.size == 1:
+        return value.item()
     # attributes of netCDF hold no booleans
     return int(value) if isinstance(value, bool | np.bool_) else value
 
@@ -112,21 +128,22 @@ def coordinates(problem: Problem, candidate: str, request: Request) -> dict[str,
         axes = _axes(problem, dim)
         if axes is not None:
             coords.update(axes.coords)
-    fixed: dict[str, Any] = {"part": _PARTS, "pair": _PAIRS}
+    fixed: dict[str, Any] = {"part": _PARTS, "pair": _PAIRS, "region": REGIONS}
     if "class" in dims and problem.labels is not None:
         fixed["class"] = problem.labels.labels_of(np.arange(problem.labels.n_categories))
     clusters = problem.candidates[candidate]
     if isinstance(clusters, Column):
         names = clusters.labels_of(np.arange(clusters.n_categories))
         fixed.update(cluster=names, other_cluster=names)
-    parameter = request.spec.parameter
-    if parameter is not None:
-        fixed[parameter] = request.parameters[parameter]
+    fixed.update({name: request.parameters[name] for name in request.spec.parameters_as_dims})
+    if "k_max" in request.parameters:
+        ranks = np.arange(1, request.parameters["k_max"] + 1)
+        fixed.update(rank_in=ranks, rank_out=ranks)
     for name, values in fixed.items():
         if name in dims:
             values = np.asarray(values)
             values = values.astype(object) if values.dtype.kind == "U" else values
-            remarks = {"long_name": _LONG_NAMES.get(name, name), "units": "1"}
+            remarks = {"long_name": long_name_of(name), "units": "1"}
             if values.dtype.kind in "mM":
                 del remarks["units"]  # a file has those of its times there
             coords[name] = (name, values, remarks)

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from somscale.engine.arrays import array_of
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
+from somscale.metrics.answering.assemble import assemble
 from somscale.metrics.answering.compute import solve
-from somscale.metrics.answering.labelled import errors_of_estimate, labelled
+from somscale.metrics.answering.labelled import errors_of_estimate, labelled, long_name_of
 from somscale.metrics.asking.candidates import (
     check_lengths,
     coordinates_of,
@@ -21,19 +23,23 @@ from somscale.metrics.asking.candidates import (
 from somscale.metrics.asking.limits import pairs_obstacle, size_obstacle
 from somscale.metrics.asking.problem import READING, pose, with_sampling
 from somscale.metrics.asking.question import Answer, Problem
+from somscale.metrics.asking.rank_values import RankScope
 from somscale.metrics.asking.requests import make_request
 from somscale.metrics.asking.unit_columns import grid_of, open_units
+from somscale.metrics.passes.rank_finding import RankFinder
 from somscale.metrics.spec import MetricSpec
 from somscale.metrics.values import note_of, number_of
 from somscale.reductions.contingency import Contingency
 
 __all__ = [
     "compute_clusters_index",
+    "compute_index",
     "compute_map_index",
     "compute_partition_index",
     "compute_projection_index",
     "compute_table_index",
     "compute_units_index",
+    "put_off",
 ]
 
 _POLICIES = ("noise", "noise_label", "missing")
@@ -46,13 +52,21 @@ def compute_map_index(
     """Compute an index of samples and a map."""
     reading = {name: given.get(name, default) for name, default in READING.items()}
     rest = {name: value for name, value in given.items() if name not in READING}
-    return _compute(spec, pose(samples, {"map": som}, None, {}, reading), rest)
+    distance = rest.get("distance", "euclidean")
+    problem = pose(samples, {"map": som}, None, {}, reading, distance=distance)
+    return compute_index(spec, problem, rest)
 
 
 def compute_projection_index(
     spec: MetricSpec, samples: Any, projection: Any, given: Mapping[str, Any]
 ) -> xr.DataArray:
     """Compute an index of samples and a map or an embedding, over pairs of samples."""
+    labels, missing_labels = None, "error"
+    if "agreement" in spec.tables:
+        given = dict(given)
+        labels, missing_labels = given.pop("labels", None), given.pop("missing_labels", "error")
+        if labels is None:
+            raise InputError(f"{spec.name} counts neighbours of one class; give labels=")
     if samples is None:
         raise InputError(f"{spec.name} compares distances of the samples; give them first")
     reading = {name: given.get(name, default) for name, default in READING.items()}
@@ -66,10 +80,26 @@ def compute_projection_index(
     if len(getattr(projection, "shape", ())) == 1:
         # numbers of one component are no labels, which would be said of them first
         raise clustering
-    problem = pose(samples, {"projection": projection}, None, {}, reading, distance=distance)
+    if "matrix" in spec.tables:
+        samples = put_off(samples)
+    policies = {"missing": missing_labels}
+    judged = {"projection": projection}
+    problem = pose(samples, judged, labels, policies, reading, distance=distance)
     if problem.kind == "clusters":
         raise clustering
-    return _compute(spec, with_sampling(problem, anchors, seed), rest)
+    array = compute_index(spec, with_sampling(problem, anchors, seed), rest)
+    if "matrix" in spec.tables and array.chunks is None:
+        return array.copy(data=array_of(array.values))
+    return array
+
+
+def put_off(samples: Any) -> Any:
+    """Samples in memory as a Dask array, so that what is large is computed once it is asked for."""
+    if type(samples) is np.ndarray and samples.size:
+        return array_of(samples)
+    if isinstance(samples, xr.DataArray) and samples.chunks is None:
+        return samples.chunk()
+    return samples
 
 
 def compute_clusters_index(
@@ -95,7 +125,7 @@ def compute_clusters_index(
     obstacle = size_obstacle(spec, problem)
     if obstacle is not None:
         raise InputError(f"{spec.name} does not apply: {obstacle}")
-    return _compute(spec, with_sampling(problem, anchors, seed), rest)
+    return compute_index(spec, with_sampling(problem, anchors, seed), rest)
 
 
 def compute_partition_index(
@@ -107,7 +137,7 @@ def compute_partition_index(
     classes = open_labels(labels, coordinates_of(labels), missing=policies.get("missing", "error"))
     found: Column = open_clusters(clusters, coordinates_of(labels), **policies)
     check_lengths(classes, found)
-    return _compute(spec, Problem({"clusters": found}, labels=classes), rest)
+    return compute_index(spec, Problem({"clusters": found}, labels=classes), rest)
 
 
 def compute_table_index(spec: MetricSpec, table: Any, given: Mapping[str, Any]) -> xr.DataArray:
@@ -134,23 +164,50 @@ def compute_units_index(
     obstacle = size_obstacle(spec, problem)
     if obstacle is not None:
         raise InputError(f"{spec.name} does not apply: {obstacle}")
-    return _compute(spec, problem, rest)
+    return compute_index(spec, problem, rest)
 
 
-def _compute(spec: MetricSpec, problem: Problem, given: Mapping[str, Any]) -> xr.DataArray:
+def compute_index(
+    spec: MetricSpec,
+    problem: Problem,
+    given: Mapping[str, Any],
+    *,
+    named: bool = False,
+    ranks: RankFinder | None = None,
+) -> xr.DataArray:
+    """Compute one index.
+
+    Parameters
+    ----------
+    given : mapping
+        Its parameters.
+    named : bool
+        Whether the candidates stand along the dim ``candidate``; else there is one.
+    ranks : RankFinder, optional
+        Where ranks of neighbours come from.
+    """
     grids = [g for g in map(grid_of, problem.candidates.values()) if g is not None]
-    request = make_request(spec.name, spec, given, grids)
+    request = make_request(spec.name, spec, given, grids, RankScope.of(problem))
     obstacle = pairs_obstacle(request.spec, problem)
     if obstacle is not None:
         raise InputError(f"{spec.name} does not apply: {obstacle}")
+    answers = solve(problem, [request], ranks or RankFinder())
+    if named:
+        return _squeezed(assemble(problem, [request], answers, named=True)[spec.name], spec, given)
     candidate = next(iter(problem.candidates))
-    answer = solve(problem, [request])[candidate][spec.name]
+    answer = answers[candidate][spec.name]
     array = labelled(problem, candidate, request, answer)
     array = array.assign_coords(errors_of_estimate(array, answer))
-    parameter = spec.parameter
-    if parameter is None:
-        return array
-    chosen = given.get(parameter, spec.defaults[parameter])
-    if np.ndim(chosen) == 0 and chosen is not None:
-        array = array.squeeze(parameter)
+    return _squeezed(array, spec, given)
+
+
+def _squeezed(array: xr.DataArray, spec: MetricSpec, given: Mapping[str, Any]) -> xr.DataArray:
+    """The same without dims of parameters that are one number; these become coordinates."""
+    for name in spec.parameters_as_dims:
+        chosen = given.get(name, spec.defaults[name])
+        if name not in array.dims:
+            facts = {"long_name": long_name_of(name), "units": "1"}
+            array = array.assign_coords({name: ((), array.attrs.pop(name), facts)})
+        elif chosen is not None and np.ndim(chosen) == 0 and not isinstance(chosen, str | slice):
+            array = array.squeeze(name)
     return array

@@ -14,6 +14,8 @@ from somscale.errors import InputError
 
 __all__ = ["CONVENTIONS", "convention_parameters"]
 
+_ON_CODES: Final = {"space": "codebook", "ties": "weighted"}
+
 CONVENTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
     "somperf": {
         "quantization_error": {"kind": "mean"},
@@ -26,13 +28,20 @@ CONVENTIONS: Final[Mapping[str, Mapping[str, Mapping[str, Any]]]] = {
         "topographic_function": {"normalize": True},
         "c_measure": {"normalize": False, "power": 1},
         "kruskal_shepard_error": {"form": "somperf"},
+        "neighborhood_preservation": _ON_CODES,
+        "trustworthiness": _ON_CODES,
+        "continuity": _ON_CODES,
     },
 }
 """Convention to index to parameters; indices that are not named have one form only."""
 
 
-def convention_parameters(convention: str | None) -> Mapping[str, Mapping[str, Any]]:
+def convention_parameters(
+    convention: str | None, kind: str = "map"
+) -> Mapping[str, Mapping[str, Any]]:
     """Parameters of each index under a convention; none where there is no convention.
+
+    Ranks of code vectors are for candidates that are maps.
 
     Raises
     ------
@@ -43,4 +52,7 @@ def convention_parameters(convention: str | None) -> Mapping[str, Mapping[str, A
         return {}
     if convention not in tuple(CONVENTIONS):
         raise InputError(f"convention is one of {tuple(CONVENTIONS)}, not {convention!r}")
-    return CONVENTIONS[convention]
+    chosen = CONVENTIONS[convention]
+    if kind == "map":
+        return chosen
+    return {name: own for name, own in chosen.items() if own is not _ON_CODES}

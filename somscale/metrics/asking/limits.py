@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, get_args
+
+import numpy as np
 
 from somscale.errors import InputError
 from somscale.metrics.asking.pair_wishes import PAIR_NEEDS
@@ -10,8 +13,16 @@ from somscale.metrics.asking.question import Problem
 from somscale.metrics.asking.sampling import refuse_sampling
 from somscale.metrics.clusters.separation import CentroidDistance
 from somscale.metrics.spec import MetricSpec
+from somscale.reductions.rank_want import JACCARD_K_MAX
 
-__all__ = ["is_long_walk", "most_clusters", "pairs_obstacle", "size_obstacle", "takes_distance"]
+__all__ = [
+    "is_long_walk",
+    "most_clusters",
+    "pairs_obstacle",
+    "ranks_too_many",
+    "size_obstacle",
+    "takes_distance",
+]
 
 MAX_CELLS: Final = 1 << 26
 """Cells of a table of units and classes, or of two clusters: 512 MiB."""
@@ -21,6 +32,9 @@ _WALKED_SAMPLES: Final = 100_000
 
 _SLOW_SAMPLES: Final = {"shepard_rank_correlation": 20_000, "shepard_diagram": 20_000}
 """The same of walks that take several times as long a pair, or two walks."""
+
+_RANKED_SAMPLES: Final = 20_000
+"""Samples of which all neighbours are ranked unasked."""
 
 _VECTORS: Final = frozenset({"moments", "units", "centroid_silhouettes", "squared_silhouettes"})
 """Statistics that distances alone do not give."""
@@ -48,15 +62,38 @@ def _has_table(spec: MetricSpec) -> bool:
 def is_long_walk(spec: MetricSpec, problem: Problem) -> bool:
     """Whether an index walks over the pairs of more samples than is done unasked."""
     most = _SLOW_SAMPLES.get(spec.name, _WALKED_SAMPLES)
+    most = _RANKED_SAMPLES if spec.cost == "ranks" else most
     sampled = problem.sampling is not None and spec.estimable
-    return spec.cost == "pairs" and not sampled and problem.n_samples > most
+    return spec.cost != "linear" and not sampled and problem.n_samples > most
+
+
+def ranks_too_many(spec: MetricSpec, problem: Problem, given: Mapping[str, Any]) -> str | None:
+    """Why an index of ranks is given only when asked for by name; None where it is not."""
+    k = given.get("k")
+    every = isinstance(k, str) and k == "all"
+    if "matrix" in spec.tables or ("full" in spec.tables and not every):
+        return (
+            "ranks beyond the first hundred are counted only for indices that are named, or with "
+            "k='all'"
+        )
+    if "jaccard" in spec.tables and every and problem.n_samples - 1 > JACCARD_K_MAX:
+        return f"it is counted up to K = {JACCARD_K_MAX}"
+    ranks = [given.get(name) for name in ("k", "kappa_s", "kappa_t") if name in spec.dims]
+    one = all(isinstance(own, int | np.integer | None) for own in ranks)
+    if "samples" in spec.tables and not one:
+        return (
+            "values of every sample or unit at several ranks are given only for indices that are "
+            "named"
+        )
+    return None
 
 
 def pairs_obstacle(spec: MetricSpec, problem: Problem) -> str | None:
     """Why an index cannot be had from these samples, or from their distances."""
     if problem.matrix and not _VECTORS.isdisjoint(spec.needs):
         return "it needs samples, for their mean, and there are only distances"
-    if problem.sampling is not None and not PAIR_NEEDS.isdisjoint(spec.needs):
+    walked = spec.cost == "ranks" or not PAIR_NEEDS.isdisjoint(spec.needs)
+    if problem.sampling is not None and walked:
         if spec.cost == "linear":
             return None
         try:
@@ -64,10 +101,11 @@ def pairs_obstacle(spec: MetricSpec, problem: Problem) -> str | None:
         except InputError as refusal:
             return str(refusal).replace(spec.name, "it", 1)
     weighted = problem.samples is not None and problem.samples.sample_weights is not None
-    if weighted and not PAIR_NEEDS.isdisjoint(spec.needs):
+    if weighted and walked:
+        what = "ranks" if spec.cost == "ranks" else "pairs"
         return (
-            "sample_weights= has no meaning for pairs of samples, of which every one counts once; "
-            "ask for it in a call of its own, without weights"
+            f"sample_weights= has no meaning for {what} of samples, of which every one counts "
+            "once; ask for it in a call of its own, without weights"
         )
     return None
 

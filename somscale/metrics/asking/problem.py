@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -34,7 +35,7 @@ from somscale.metrics.asking.embeddings import (
 from somscale.metrics.asking.question import Problem
 from somscale.metrics.asking.sampling import draw_anchors
 
-__all__ = ["READING", "pose", "with_sampling"]
+__all__ = ["READING", "open_input", "pose", "with_sampling"]
 
 _BLOCK = 1 << 20
 READING: dict[str, Any] = {
@@ -63,7 +64,7 @@ def pose(
     Parameters
     ----------
     samples : optional
-        The samples.
+        The samples; opened ones are read as they are.
     candidates : mapping
         Names to maps or clusterings.
     labels : optional
@@ -83,13 +84,9 @@ def pose(
     if not all(candidates) or {type(name) for name in candidates} != {str}:
         raise InputError(f"candidates need names that are texts, not {list(candidates)}")
     matrix = isinstance(distance, str) and distance == "precomputed"
-    if matrix:
-        samples = matrix_of(samples)
-        refuse_no_matrix(samples, reading)
-        reading = {**reading, "mask": mask_of_rows(samples, reading.get("mask"))}
-        if isinstance(samples, xr.DataArray) and len(set(samples.dims)) == 2:
-            reading["sample_dims"] = str(samples.dims[0])  # whatever the names of its two dims
-    opened = None if samples is None else open_judged(samples, **reading)
+    opened = samples
+    if samples is not None and not isinstance(samples, Samples):
+        opened = open_input(samples, reading, matrix=matrix)
     rows = None if opened is None else opened.rows
     dims = coordinates_of(labels) if opened is None else rows
     kinds = {name: _kind(value, dims) for name, value in candidates.items()}
@@ -118,6 +115,17 @@ def pose(
         known = coordinates_of(labels) if opened is None else rows
         problem = _cluster_problem(opened, candidates, classes, known, policies, reads=reads)
     return replace(problem, matrix=matrix)
+
+
+def open_input(samples: Any, reading: Mapping[str, Any], *, matrix: bool) -> Samples:
+    """Open samples, or a matrix of their distances, each option checked."""
+    if matrix:
+        samples = matrix_of(samples)
+        refuse_no_matrix(samples, reading)
+        reading = {**reading, "mask": mask_of_rows(samples, reading.get("mask"))}
+        if isinstance(samples, xr.DataArray) and len(set(samples.dims)) == 2:
+            reading["sample_dims"] = str(samples.dims[0])  # whatever the names of its two dims
+    return open_judged(samples, **reading)
 
 
 def with_sampling(problem: Problem, sample_anchors: Any, seed: Any) -> Problem:
@@ -161,15 +169,13 @@ def _embedding_problem(
     if opened is None:
         raise InputError("an embedding is judged on samples; give them as the first argument")
     if classes is not None:
-        raise InputError(
-            "labels= go with clusterings and maps; an embedding has no index of labels"
-        )
+        check_lengths(classes, opened)
     several = len(candidates) > 1
     vectors = {
         name: open_embedding(value, opened.rows, name=name if several else "embedding")
         for name, value in candidates.items()
     }
-    return Problem(vectors, without_gapped_features(opened) if reads else opened)
+    return Problem(vectors, without_gapped_features(opened) if reads else opened, classes)
 
 
 def _cluster_problem(
@@ -242,6 +248,11 @@ def _kind(candidate: Any, rows: Coordinates) -> str:
         return "embedding"
     if rows is None and isinstance(shape, tuple) and len(shape) == 2:
         raise InputError("an embedding is judged on samples; give them as the first argument")
+    if isinstance(candidate, str | os.PathLike):
+        raise InputError(
+            f"{os.fspath(candidate)!r} is a path, and only evaluate opens those, of maps; open it "
+            "and give the map, the embedding or the labels themselves"
+        )
     raise InputError(
         f"a candidate is a {type(candidate).__name__} of shape {shape}: neither a clustering (one "
         "label a sample), an embedding (sample, component) nor a map; give code vectors a grid "

@@ -36,12 +36,19 @@ class Request:
     spec : MetricSpec
         The index.
     parameters : mapping
-        Every parameter; the one that is a dimension as a 1-D array.
+        Every parameter; those that are dimensions as 1-D arrays.
+    notes : tuple of str
+        What of it was cut.
+    formula_dims : tuple of str
+        Dimensions of what the formula gives; the value does without those of length 1 that
+        its index's `dims` lack.
     """
 
     label: str
     spec: MetricSpec
     parameters: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    formula_dims: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class Problem:
 
     def size(self, dim: str, candidate: str) -> int:
         """Length of a dimension of a value."""
-        fixed = {"part": 3, "pair": 4}
+        fixed = {"part": 3, "pair": 4, "region": 4}
         if dim in fixed:
             return fixed[dim]
         if dim == "feature" and self.samples is not None:

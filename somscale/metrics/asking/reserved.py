@@ -15,6 +15,7 @@ RESERVED_NAMES = frozenset(
 RESERVED_LABELS = (
     RESERVED_NAMES
     | {"delta", "class", "cluster", "other_cluster"}
+    | {"k", "kappa_s", "kappa_t", "region", "rank_in", "rank_out"}
     | {
         *DIAGRAM_DIMS,
         *DIAGRAM_ENDS,

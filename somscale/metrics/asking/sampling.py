@@ -121,7 +121,7 @@ def refuse_sampling(spec: MetricSpec) -> None:
     ------
     InputError
         It has one value for every sample, takes time linear in the samples anyhow, counts
-        ranks, or is made of smallest or largest distances.
+        all ranks, or is made of smallest or largest distances.
     """
     name = spec.name
     if "sample" in spec.dims:
@@ -130,15 +130,13 @@ def refuse_sampling(spec: MetricSpec) -> None:
         )
     if spec.cost == "linear":
         raise InputError(f"{name} is exact in time linear in the samples; leave sample_anchors out")
-    if spec.cost == "ranks":
-        raise InputError(
-            f"{name} is no mean over samples or pairs of distances; leave sample_anchors out"
-        )
+    if spec.cost == "ranks" and not spec.estimable:
+        raise InputError(f"{name} counts the ranks of all samples; leave sample_anchors out")
     if not {"shepard", "ranked"}.isdisjoint(spec.needs):
         raise InputError(
             f"{name} counts or ranks the distances of all pairs; leave sample_anchors out"
         )
-    if "extremes" in spec.needs or spec.tables:
+    if "extremes" in spec.needs or (spec.tables and spec.cost != "ranks"):
         raise InputError(
             f"{name} is made of smallest or largest distances, or of those of every two clusters, "
             "and a few anchors do not know them; leave sample_anchors out for the exact value"

@@ -15,11 +15,13 @@ from somscale.metrics.asking.limits import (
     is_long_walk,
     most_clusters,
     pairs_obstacle,
+    ranks_too_many,
     size_obstacle,
     takes_distance,
 )
 from somscale.metrics.asking.pair_wishes import named_distance
 from somscale.metrics.asking.question import Problem, Request
+from somscale.metrics.asking.rank_values import RankScope, ties_obstacle
 from somscale.metrics.asking.requests import make_request, share_values
 from somscale.metrics.asking.reserved import RESERVED_LABELS
 from somscale.metrics.asking.unit_columns import grid_of
@@ -54,7 +56,8 @@ def select(
     shared = dict(parameters or {})
     wanted = _wanted(metrics, problem, shared)
     _check_shared(shared, [spec for _, spec, _ in wanted])
-    preset = convention_parameters(convention)
+    preset = convention_parameters(convention, problem.kind)
+    scope = RankScope.of(problem)
     grids = [g for g in map(grid_of, problem.candidates.values()) if g is not None]
     made = [
         make_request(
@@ -66,13 +69,12 @@ def select(
                 **own,
             },
             grids,
+            scope,
         )
         for label, spec, own in wanted
     ]
     # a parameter may choose a form that costs less than the index by itself
-    requests = share_values(
-        r for r in made if cost is None or _COSTS.index(r.spec.cost) <= _COSTS.index(cost)
-    )
+    requests = share_values(r for r in made if not _costs_more(r.spec, cost))
     if not requests:
         raise InputError(f"no index is left to compute: {_why_none(problem)}")
     for request in requests:
@@ -81,6 +83,10 @@ def select(
         if obstacle is not None:
             raise InputError(f"{request.label} does not apply: {obstacle}")
     return requests
+
+
+def _costs_more(spec: MetricSpec, cost: str | None) -> bool:
+    return cost is not None and _COSTS.index(spec.cost) > _COSTS.index(cost)
 
 
 def _wanted(
@@ -103,27 +109,33 @@ def _wanted(
 
 
 def _named(name: str, problem: Problem, shared: Mapping[str, Any]) -> list[MetricSpec]:
-    families = {spec.family for spec in all_specs()}
-    if name == "all" or name in families:
+    if name == "all" or name in _families():
         members = [s for s in all_specs() if name in ("all", s.family)]
+        # who names a family that walks over pairs throughout names the walk
+        unasked = name == "all" or any(s.cost == "linear" for s in members)
         distance = named_distance(shared.get("distance", "euclidean"))
         fitting = [
             s
             for s in members
             if _obstacle(s, problem) is None
             and not _too_much(s, problem)
+            and not (unasked and is_long_walk(s, problem))
+            and _rank_obstacle(s, problem, shared) is None
             and takes_distance(s, distance)
         ]
         if not fitting and name != "all":
-            raise InputError(
-                f"the family {name!r} does not apply: {_obstacle(members[0], problem)}"
-            )
+            why = _why_no_member(members, problem, shared)
+            raise InputError(f"the family {name!r} does not apply: {why}")
         return fitting
     spec = find_spec(name)
     obstacle = _obstacle(spec, problem)
     if obstacle is not None:
         raise InputError(f"{name} does not apply: {obstacle}")
     return [spec]
+
+
+def _families() -> set[str]:
+    return {spec.family for spec in all_specs()}
 
 
 def _variant(label: Any, wish: Any, problem: Problem) -> tuple[str, MetricSpec, dict[str, Any]]:
@@ -152,8 +164,6 @@ def _too_much(spec: MetricSpec, problem: Problem) -> bool:
     # fields of units and features, of ever so many candidates
     if "feature" in spec.dims and several:
         return True
-    if is_long_walk(spec, problem):
-        return True
     if spec.subject != "clusters":
         return False
     # clusters of two clusterings have no more in common than their names
@@ -163,20 +173,34 @@ def _too_much(spec: MetricSpec, problem: Problem) -> bool:
     return largest > most_clusters(spec)
 
 
-def left_out(metrics: Metrics, problem: Problem) -> dict[str, list[str]]:
-    """Indices that "all" leaves out although they apply, by the reason."""
-    if metrics != "all":
+def left_out(
+    metrics: Metrics,
+    problem: Problem,
+    *,
+    cost: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> dict[str, list[str]]:
+    """Indices that "all" or a family leaves out although they apply, by the reason."""
+    if isinstance(metrics, Mapping):
         return {}
+    names = {metrics} if isinstance(metrics, str) else set(metrics)
+    shared = parameters or {}
+    broad = {name for name in names if name == "all" or name in _families()}
+    chosen = names.union(*({s.name for s in _named(n, problem, shared)} for n in broad))
     exact = replace(problem, sampling=None)
     found: dict[str, list[str]] = {}
     for spec in all_specs():
+        if broad.isdisjoint({"all", spec.family}) or spec.name in chosen:
+            continue
         if _obstacle(spec, exact) is not None:
             continue
+        obstacle = None if _costs_more(spec, cost) else _rank_obstacle(spec, problem, shared)
         if _obstacle(spec, problem) is not None:
-            found.setdefault("a few samples do not estimate it", []).append(spec.name)
-        elif is_long_walk(spec, problem):
-            reason = "all pairs of so many samples are walked only for indices that are named"
-            found.setdefault(reason, []).append(spec.name)
+            obstacle = "a few samples do not estimate it"
+        elif obstacle is None and is_long_walk(spec, problem):
+            obstacle = "all pairs of so many samples are walked only for indices that are named"
+        if obstacle is not None:
+            found.setdefault(obstacle, []).append(spec.name)
     return found
 
 
@@ -195,7 +219,8 @@ def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:
     *kinds, words = _JUDGED[spec.subject]
     if problem.kind not in kinds:
         return f"it judges {words}, and the candidates are {_PLURALS[problem.kind]}"
-    if spec.subject in ("partition", "units") and problem.labels is None:
+    labelled = spec.subject in ("partition", "units") or "agreement" in spec.tables
+    if labelled and problem.labels is None:
         return "it needs labels="
     if spec.subject == "clusters":
         if problem.samples is None:
@@ -206,6 +231,22 @@ def _obstacle(spec: MetricSpec, problem: Problem) -> str | None:
                 "clusters have no names of their own; evaluate each clustering apart"
             )
     return pairs_obstacle(spec, problem) or size_obstacle(spec, problem)
+
+
+def _rank_obstacle(spec: MetricSpec, problem: Problem, shared: Mapping[str, Any]) -> str | None:
+    """Why an index of ranks is left out, under parameters that others share, unless named."""
+    return ties_obstacle(spec, shared.get("ties")) or ranks_too_many(spec, problem, shared)
+
+
+def _why_no_member(
+    members: Sequence[MetricSpec], problem: Problem, shared: Mapping[str, Any]
+) -> str:
+    """Why no index of a family can be had, by one that judges what there is."""
+    fitting = [s for s in members if problem.kind in _JUDGED[s.subject]]
+    # of those that judge other things, the one that judges the most
+    likely = fitting or sorted(members, key=lambda s: -len(_JUDGED[s.subject]))
+    reasons = (_obstacle(s, problem) or _rank_obstacle(s, problem, shared) for s in likely)
+    return next(filter(None, reasons), "its indices are given only when they are named")
 
 
 def _share_names(problem: Problem) -> bool:

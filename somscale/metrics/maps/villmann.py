@@ -38,7 +38,6 @@ def _deltas(grid: Grid, parameters: Mapping[str, Any]) -> Float:
     direction="lower",
     units="pairs of units",
     dims=("delta",),
-    parameter="delta",
     source="Villmann, Der, Herrmann & Martinetz 1997, doi:10.1109/72.557663",
     check=_check,
     values_on=_deltas,

@@ -16,11 +16,12 @@ from somscale.codebook import TrainedMap
 from somscale.engine.pairs.job import PairJob
 from somscale.engine.readers.columns import Column, RowValues, SampleVectors
 from somscale.engine.readers.samples import Samples
-from somscale.metrics.asking.pair_wishes import Wish
+from somscale.metrics.asking.pair_wishes import Measure
 from somscale.metrics.asking.question import Problem
+from somscale.reductions.anchor_walk import Anchors
 from somscale.reductions.pair_rows import PlacedSpace, RowChoice
 from somscale.reductions.pair_walk import RowWalk, tile_rows_of
-from somscale.spaces import MapSpace, make_space
+from somscale.spaces import CodeSpace, MapSpace, make_space
 
 __all__ = ["Builder", "Late", "fill", "fill_columns"]
 
@@ -62,14 +63,14 @@ class Builder:
         self.matrix: str | None = None
         self.widest = 0
 
-    def samples_space(self, wish: Wish) -> str:
+    def samples_space(self, measure: Measure) -> str:
         """Name of the samples' space."""
         if self.problem.matrix:
             self.matrix = "samples"
             return self.matrix
-        name = f"samples {wish.measure.distance} {wish.measure.p}"
+        name = f"samples {measure.distance} {measure.p}"
         if name not in self.spaces:
-            self.spaces[name] = PlacedSpace(wish.measure.space(self.problem))
+            self.spaces[name] = PlacedSpace(measure.space(self.problem))
         return name
 
     def projection(self, candidate: str) -> str:
@@ -79,7 +80,8 @@ class Builder:
         if name not in self.spaces:
             if isinstance(own, SampleVectors):
                 self.columns[f"vectors:{candidate}"] = own
-                space = PlacedSpace(make_space("euclidean"), f"vectors:{candidate}", "embedding")
+                name_of, euclid = f"vectors:{candidate}", make_space("euclidean")
+                space = PlacedSpace(euclid, name_of, "embedding", own.width)
                 self.widest = max(self.widest, own.width)
             elif isinstance(own, TrainedMap):
                 column, _ = self.groups(candidate)
@@ -87,6 +89,24 @@ class Builder:
             else:
                 raise ValueError("a clustering has no distances")
             self.spaces[name] = space
+        return name
+
+    def code_vectors(self, candidate: str) -> str:
+        """Name of the space of the code vectors of samples' units."""
+        name = f"codes {candidate}"
+        own = self.problem.candidates[candidate]
+        if not isinstance(own, TrainedMap):
+            raise ValueError("only a map has code vectors")
+        column, _ = self.groups(candidate)
+        space = CodeSpace(own.codes, self.samples.feature_weights)
+        self.spaces[name] = PlacedSpace(space, column, "best-matching units")
+        return name
+
+    def classes(self, name: str) -> str:
+        """Name of the column of classes."""
+        if self.problem.labels is None:
+            raise ValueError("there are no classes")
+        self.columns[name] = self.problem.labels
         return name
 
     def groups(self, candidate: str) -> tuple[str, int]:
@@ -126,7 +146,7 @@ class Builder:
         return tuple(name for name in self.columns if name in found)
 
     def job(self, walk: Any, name: str, accumulators: Sequence[Any]) -> PairJob:
-        """The walk over the samples."""
+        """The walk over the samples that some accumulators add up."""
         samples = self.samples
         n_features = 0 if self.problem.matrix else samples.shape[1]
         kept = (
@@ -143,6 +163,11 @@ class Builder:
             tile_rows=tile_rows_of(n_features, self.widest, *kept),
             matrix=self.matrix,
         )
+        return self.over_samples(reduction)
+
+    def over_samples(self, reduction: Any, kept: Anchors | None = None) -> PairJob:
+        """A walk over the samples, or of some that are kept over all."""
+        samples = self.samples
         if self.problem.matrix:
             matrix = samples.source if samples.blocks is None else samples.blocks.whole
             return PairJob([reduction], samples.shape[0], columns=self.columns, matrix=matrix)
@@ -152,6 +177,7 @@ class Builder:
             source=samples.source,
             blocks=samples.blocks,
             columns=self.columns,
+            kept=kept,
         )
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "largest_of",
     "late_of",
     "merge_pairs",
+    "units_of_maps",
     "walk_jobs",
 ]
 
@@ -73,7 +74,7 @@ def late_of(problem: Problem, samples: Samples, found: Mapping[str, Any]) -> Lat
     return Late(
         center=None if problem.matrix else center_now(samples),
         missing_features=_missing_features(problem, found),
-        units=_units(problem, found),
+        units=units_of_maps(problem, found),
     )
 
 
@@ -150,7 +151,7 @@ def _missing_features(problem: Problem, found: Mapping[str, Any]) -> Bool | None
     return find_moments(samples, {"all": everyone(samples)})["all"].missing_features
 
 
-def _units(problem: Problem, found: Mapping[str, Any]) -> dict[str, Any]:
+def units_of_maps(problem: Problem, found: Mapping[str, Any]) -> dict[str, Any]:
     """Best-matching units of the samples, of every candidate that is a map."""
     return {
         name: found[f"units:{name}"].bmu

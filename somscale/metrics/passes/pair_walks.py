@@ -109,7 +109,7 @@ def walks_of(problem: Problem, wishes: Sequence[Wish]) -> Walks:
 
 def _row_accumulator(builder: Builder, wish: Wish, name: str) -> Any:
     column, size = builder.groups(wish.candidate)
-    space = builder.samples_space(wish)
+    space = builder.samples_space(wish.measure)
     if wish.need == "cluster_pairs":
         return RowNearest(name, column, size, space=space)
     return RowSilhouettes(name, column, size, builder.problem.n_samples, space=space)
@@ -132,7 +132,7 @@ def _pair_walk(builder: Builder, wishes: Sequence[Wish]) -> tuple[PairJob | None
 
 
 def _accumulator(builder: Builder, wish: Wish, name: str) -> Any:
-    space = builder.samples_space(wish)
+    space = builder.samples_space(wish.measure)
     candidate = builder.problem.candidates[wish.candidate]
     if wish.need == "totals" and isinstance(candidate, TrainedMap):
         column, _ = builder.groups(wish.candidate)

@@ -12,7 +12,7 @@ from somscale._types import AnyArray, Int
 from somscale.codebook import TrainedMap
 from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.run import run_job
-from somscale.engine.readers.columns import SampleVectors
+from somscale.engine.readers.columns import RowValues, SampleVectors
 from somscale.engine.readers.samples import Samples
 from somscale.kernels.farthest import farthest_pair
 from somscale.metrics.asking.pair_wishes import Wish
@@ -34,11 +34,13 @@ __all__ = [
     "Sampled",
     "anchor_codes",
     "anchor_job",
+    "drawn",
     "exact_totals",
     "find_sampled",
     "reads_largest",
     "sampled_jobs",
     "told",
+    "with_columns",
 ]
 
 
@@ -100,7 +102,7 @@ def anchor_job(problem: Problem, samples: Samples, wishes: Sequence[Wish]) -> An
     columns: dict[Wish, str] = {}
     accumulators: list[Any] = []
     for wish in sampled:
-        name, space = f"{wish.need} {len(accumulators)}", builder.samples_space(wish)
+        name, space = f"{wish.need} {len(accumulators)}", builder.samples_space(wish.measure)
         places[wish.key], columns[wish.key] = name, ""
         if wish.need == "totals":
             both = space, builder.projection(wish.candidate)
@@ -113,11 +115,8 @@ def anchor_job(problem: Problem, samples: Samples, wishes: Sequence[Wish]) -> An
         else:
             rows = problem.n_samples
             accumulators.append(AnchorSilhouettes(name, column, size, rows, space=space))
-    taken = None
-    if samples.excluded is not None:
-        taken = ~samples.excluded.read(0, samples.shape[0]).astype(bool)
-    numbers = draw_anchors(samples.shape[0], m, seed, taken)
-    anchors = Anchors.planned(numbers, samples.shape[1])
+    anchors = drawn(samples, m, seed)
+    numbers = anchors.numbers
     choice = builder.choice()
     walk = AnchorWalk("anchors", builder.spaces, accumulators, choice, anchors)
     where: dict[str, Any] = {"source": samples.source, "blocks": samples.blocks}
@@ -128,6 +127,15 @@ def anchor_job(problem: Problem, samples: Samples, wishes: Sequence[Wish]) -> An
         places,
         columns,
     )
+
+
+def drawn(samples: Samples, m: int, seed: int) -> Anchors:
+    """Anchors among the samples that a mask does not leave out, still to be read."""
+    taken = None
+    if samples.excluded is not None:
+        taken = ~samples.excluded.read(0, samples.shape[0]).astype(bool)
+    numbers = draw_anchors(samples.shape[0], m, seed, taken)
+    return Anchors.planned(numbers, samples.shape[1])
 
 
 def find_sampled(
@@ -183,13 +191,17 @@ def told(job: LinearJob, late: Late, anchors: Anchors) -> LinearJob:
     """The read that compares, once the anchors are known and what earlier passes found."""
     walk: Any = job.reductions[0]
     columns = fill_columns(job.columns, late)
-    numbers = anchors.numbers
-    own: dict[str, AnyArray] = {
-        name: _values_at(column, numbers) for name, column in columns.items()
-    }
     walk = walk.told(center=late.center, missing_features=late.missing_features)
-    walk = walk.meeting(replace(anchors, columns=own))
+    walk = walk.meeting(with_columns(anchors, columns))
     return replace(job, reductions=[walk], columns=columns)
+
+
+def with_columns(anchors: Anchors, columns: Mapping[str, RowValues]) -> Anchors:
+    """Anchors with their values of some columns."""
+    own: dict[str, AnyArray] = {
+        name: _values_at(column, anchors.numbers) for name, column in columns.items()
+    }
+    return replace(anchors, columns=own)
 
 
 def _values_at(column: Any, numbers: Int) -> AnyArray:
