@@ -6,6 +6,7 @@ from somscale import metrics
 from somscale._version import __version__
 from somscale.clustering import cluster_units
 from somscale.codebook import codebook, from_minisom, project
+from somscale.coranking import CoRanking
 from somscale.errors import (
     InputError,
     MemoryBudgetError,
@@ -19,6 +20,7 @@ from somscale.topology import Grid
 from somscale.training import train
 
 __all__ = [
+    "CoRanking",
     "Grid",
     "InputError",
     "MemoryBudgetError",

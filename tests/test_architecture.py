@@ -40,10 +40,11 @@ ALLOWED = {
     "clustering": FLOOR | {"topology", "codebook"},
     "metrics": FLOOR | {"kernels", "topology", "spaces", "reductions", "engine", "codebook"},
     "evaluate": FLOOR | BELOW_EVALUATE,
+    "coranking": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "plot": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "datasets": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "report": FLOOR | BELOW_EVALUATE | {"evaluate", "plot"},
-    "__init__": FLOOR | BELOW_EVALUATE | {"evaluate", "plot", "datasets", "report"},
+    "__init__": FLOOR | BELOW_EVALUATE | {"coranking", "evaluate", "plot", "datasets", "report"},
     "cli": FLOOR | BELOW_EVALUATE | {"evaluate", "plot", "datasets", "report", "__init__"},
 }
 ALLOWED["testing"] = set(ALLOWED)
