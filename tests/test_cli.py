@@ -51,7 +51,11 @@ def test_demo_ends_with_a_result_that_xarray_opens(tmp_path: Path) -> None:
     archive = open_dataset(tmp_path / "demo" / "digits.zarr")
     som = open_dataset(tmp_path / "demo" / "map.zarr").load()
     again = ss.evaluate(
-        archive["samples"].values, som, labels=archive["label"], temperature=[1.0, 2.0]
+        archive["samples"].values,
+        som,
+        labels=archive["label"],
+        temperature=[1.0, 2.0],
+        **{"k": 10, "kappa_s": 20, "kappa_t": 10},
     )
     assert np.array_equal(q["value"], again["value"], equal_nan=True)
     assert np.array_equal(q["bmu"], again["bmu"])
@@ -61,6 +65,11 @@ def test_demo_ends_with_a_result_that_xarray_opens(tmp_path: Path) -> None:
     judged = open_dataset(tmp_path / "demo" / "clusters.zarr").load()
     assert judged["value"].sel(metric="clustering_accuracy") > 0.6
     assert judged["value"].sel(metric="calinski_harabasz_score") > 100
+    embedded = open_dataset(tmp_path / "demo" / "embedding.zarr").load()
+    trust, continuity = (embedded[name].sel(k=20) for name in ("trustworthiness", "continuity"))
+    assert 0.8 < trust < continuity < 0.95, "a plane puts strangers together, and tears little"
+    assert f"{trust.item():.4g}" in printed
+    assert "rank_quality[kappa_s=20, kappa_t=10]" in printed
 
 
 def test_evaluate_writes_what_the_function_gives(folder: Path, tmp_path: Path) -> None:
@@ -261,10 +270,10 @@ def test_fields_are_judged_from_archives(fields: Path, data: list[str], tmp_path
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ([], "sample_dims='time'"),
+        ([], "--sample-dims time"),
         (["--sample-dims", "month"], "'month'"),
         (["--sample-dims", "time"], "the map has 20 features and the samples have 21"),
-        (["--sample-dims", "time", "--variable", "t2m"], "missing='drop' leaves"),
+        (["--sample-dims", "time", "--variable", "t2m"], "--missing drop leaves"),
         (["--sample-dims", "time", "--variable", "t"], "no variable 't'"),
     ],
 )

@@ -25,6 +25,10 @@ def test_the_python_runs_as_printed() -> None:
     names: dict[str, Any] = {}
     for block in blocks("python"):
         exec(compile(block, str(README), "exec"), names)
+    assert names["judged"]["rank_quality"].dims == ("candidate", "kappa_s", "kappa_t")
+    assert (names["judged"]["r_nx"].sel(k=10) > 0.01).all()
+    assert names["surface"].sizes == {"kappa_s": 100, "kappa_t": 100}
+    assert names["quality"].shape == (5_000,)
     assert names["q"]["composite"].dims == ("unit", "lat", "lon")
     assert names["q"]["value"].sel(metric="features_dropped") > 0
     assert names["table"].shape == (3, 2)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from somscale._version import __version__
+from somscale.cli.wording import in_options
 from somscale.errors import SomscaleError
 
 __all__ = ["main"]
@@ -20,7 +21,8 @@ class _Command(click.Command):
         try:
             return super().invoke(ctx)
         except (SomscaleError, OSError) as error:
-            raise click.ClickException(" ".join(str(error).split())) from error
+            sentence = in_options(" ".join(str(error).split()))
+            raise click.ClickException(sentence) from error
 
 
 class _Group(click.Group):
@@ -101,6 +103,44 @@ _SHARED = [
         metavar="NAME",
         help="Distance of the samples for indices of pairs, as scipy calls it; precomputed: DATA "
         "is a matrix of distances. Default: euclidean.",
+    ),
+    click.option(
+        "--neighbors",
+        "-k",
+        "k",
+        multiple=True,
+        metavar="K",
+        help="Sizes of the neighbourhoods of rank indices: 10, or 5,10,20, or 1:100 (both ends "
+        "count), or all. Default: 1:100, and 10 of values of samples.",
+    ),
+    click.option(
+        "--kappa-s",
+        multiple=True,
+        metavar="K",
+        help="Which neighbours rank_quality counts, as for -k. Default: 1:100.",
+    ),
+    click.option(
+        "--kappa-t",
+        multiple=True,
+        metavar="K",
+        help="By how many ranks they may move, as for -k. Default: 0:100.",
+    ),
+    click.option("--k-max", type=int, metavar="K", help="Corner of the co-ranking matrix."),
+    click.option(
+        "--ties",
+        type=click.Choice(["index", "expected", "weighted", "best", "worst"]),
+        help="Ranks of equal distances. Default: index, in order of the samples; of maps expected, "
+        "the mean over all orders.",
+    ),
+    click.option(
+        "--space",
+        type=click.Choice(["map", "codebook"]),
+        help="Ranks on a map: by map distance, or by distance of code vectors. Default: map.",
+    ),
+    click.option(
+        "--norm",
+        type=click.Choice(["lueks", "region"]),
+        help="Of rank_quality: as published, or the share of pairs, in [0, 1]. Default: lueks.",
     ),
     click.option("-p", "p", type=float, help="Exponent of --distance minkowski. Default: 2."),
     click.option(

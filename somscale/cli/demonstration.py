@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Final
 
 import click
 import xarray as xr
@@ -17,6 +18,17 @@ from somscale.topology import Grid
 from somscale.training import train
 
 __all__ = ["run"]
+
+_SIZES: Final[dict[str, Any]] = {"k": [5, 20, 100], "kappa_s": 20, "kappa_t": 10}
+_OF_EMBEDDINGS: Final = [
+    *("shepard_correlation", "metric_stress"),
+    *("trustworthiness", "continuity", "q_nx", "r_nx", "rank_quality"),
+]
+_HOW_TO_READ: Final = """
+Of the k nearest: trustworthiness is low where strangers meet in the plane, continuity where
+neighbours are torn apart; q_nx is the share that both spaces have in common, r_nx the same with
+0 for chance. rank_quality counts pairs, near in either space, that keep their rank to within
+kappa_t."""
 
 
 def run(folder: Path) -> None:
@@ -37,7 +49,8 @@ def run(folder: Path) -> None:
     write_dataset(som, som_path)
 
     click.echo("3. Judging the map against the samples and the digits' labels\n")
-    result = evaluate(archive, som, labels=labels, temperature=[1.0, 2.0])
+    # ranks are shown with the embedding
+    result = evaluate(archive, som, labels=labels, temperature=[1.0, 2.0], cost="pairs")
     write_dataset(result, result_path)
     click.echo(as_text(result))
 
@@ -47,9 +60,10 @@ def run(folder: Path) -> None:
     write_dataset(judged, folder / "clusters.zarr")
     click.echo(as_text(judged))
     click.echo("\n5. Judging two principal components as an embedding of the samples\n")
-    embedded = evaluate(archive, _components(archive))
+    embedded = evaluate(archive, _components(archive), metrics=_OF_EMBEDDINGS, **_SIZES)
     write_dataset(embedded, folder / "embedding.zarr")
     click.echo(as_text(embedded))
+    click.echo(_HOW_TO_READ)
     click.echo(f"\nThe results are xarray Datasets in {folder}. Open one with")
     click.echo(f"    import xarray; q = xarray.open_zarr('{result_path}').load()")
     click.echo("    q['value'].sel(metric='topographic_error'); q['hits']; q['bmu']")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from somscale.cli.ranks import rank_settings
 from somscale.engine.planview import Plan
 from somscale.engine.readers.paths import expand
 from somscale.engine.readers.variables import fitting_variables
@@ -21,7 +22,7 @@ __all__ = ["Question", "paths", "read_question"]
 
 _PARAMETERS = (
     *("kernel", "neighborhood", "convention", "distance", "p", "cost"),
-    *("sample_anchors", "seed"),
+    *("sample_anchors", "seed", "ties", "space", "norm", "k_max"),
 )
 
 
@@ -57,6 +58,7 @@ def read_question(data: Sequence[Path], options: Mapping[str, Any]) -> Question:
     if options["temperature"]:
         settings["temperature"] = list(options["temperature"])
     settings.update({name: options[name] for name in _PARAMETERS if options[name] is not None})
+    settings.update(rank_settings(options))
     settings.update(_reading(files, options))
     projection = _projection(files, options)
     return Question(files[0] if len(files) == 1 else files, projection, settings)

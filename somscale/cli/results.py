@@ -13,10 +13,12 @@ import numpy as np
 import xarray as xr
 
 from somscale import store
+from somscale.cli.curves import RANK_DIMS, curve_tables, is_curve, own_dims, with_error
 from somscale.cli.tables import table_text
+from somscale.cli.wording import in_options
 from somscale.engine.planview import Plan
 from somscale.errors import InputError
-from somscale.metrics.spec import range_text
+from somscale.metrics.spec import all_specs, range_text
 
 __all__ = ["as_text", "check_target", "show", "show_plan"]
 
@@ -26,11 +28,8 @@ _ARROWS = {
     "zero": "0 is best",
     "none": "",
 }
-_SHORT_DIMS = {"temperature", "part", "pair"}
-_LONG = (
-    *("bmu", "second_bmu", "sample_silhouette", "sample_simplified_silhouette"),
-    *("codes", "composite", "centroids"),
-)
+_SHORT_DIMS = {"temperature", "part", "pair", *RANK_DIMS}
+_ERRORS = ("_standard_error", "_interval_low", "_interval_high")
 
 
 def check_target(path: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
@@ -70,7 +69,7 @@ def show_plan(plan: Plan, *, as_json: bool) -> None:
 
 
 def as_text(result: xr.Dataset) -> str:
-    """A table of all numbers and short parameter series, one line an index."""
+    """A table of all numbers and short parameter series, and some values of curves."""
     candidates = result["candidate"].values.tolist() if "candidate" in result.dims else [None]
     heads = ["value"] if candidates == [None] else [str(c) for c in candidates]
     rows: list[list[str]] = []
@@ -83,16 +82,44 @@ def as_text(result: xr.Dataset) -> str:
         notes += [f"{label}: {note}" for note in facts.get("notes", []) if note]
     heads = ["index", *heads, "direction", "range", "units"]
     lines = [table_text(heads, rows)] if rows else []
-    return "\n".join([*lines, *notes, *_unshown(result)])
+    curves = [name for name in _shown(result) if is_curve(result[name])]
+    notes += _array_notes(result)
+    lines += [*curve_tables(result, curves), *notes, *_unshown(result), *_left_out(result)]
+    return "\n".join(lines).removeprefix("\n")
+
+
+def _shown(result: xr.Dataset) -> list[str]:
+    """Variables that are indices, without their errors and what lies along "metric"."""
+    names = [str(name) for name, array in result.data_vars.items() if "metric" not in array.dims]
+    stems = [(name, name.removesuffix(end)) for name in names for end in _ERRORS]
+    errors = {name for name, stem in stems if stem != name and stem in result}
+    return [name for name in names if name not in errors and name != "n_units"]
+
+
+def _array_notes(result: xr.Dataset) -> list[str]:
+    """What there is to say of arrays, each remark once."""
+    found: dict[str, list[str]] = {}
+    for name in _shown(result):
+        if note := result[name].attrs.get("note"):
+            found.setdefault(in_options(str(note)), []).append(name)
+    return [
+        f"{names[0]}{f' and {len(names) - 1} more' if len(names) > 1 else ''}: {note}"
+        for note, names in found.items()
+    ]
 
 
 def _unshown(result: xr.Dataset) -> list[str]:
     """A line on what is too long for a table."""
-    own = {"candidate", "metric", *_SHORT_DIMS}
-    long = [str(name) for name, array in result.data_vars.items() if set(array.dims) - own]
+    long = [name for name in _shown(result) if set(own_dims(result[name])) - _SHORT_DIMS]
     if not long:
         return []
     return [f"\nToo long for a table, but in the result itself: {', '.join(long)}"]
+
+
+def _left_out(result: xr.Dataset) -> list[str]:
+    """Indices that were not computed, by the reason."""
+    omitted = json.loads(result.attrs.get("indices_left_out", "{}"))
+    return [f"\nLeft out ({in_options(why)}): {', '.join(names)}" for why, names in omitted.items()]
 
 
 def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
@@ -104,15 +131,15 @@ def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
             "direction": one["direction"].item(),
             "range": range_text(one["lower"].item(), one["upper"].item()),
             "units": one["metric_units"].item(),
-            "notes": np.unique(one["note"].values.ravel().astype(str)).tolist(),
+            "notes": [in_options(note) for note in np.unique(one["note"].values.astype(str))],
         }
         if "standard_error" in one:
             value = value.assign_coords(error=one["standard_error"].variable)
         lines.append((label, value))
-    for name, array in result.data_vars.items():
-        own = [d for d in array.dims if d != "candidate"]
-        # what lies along "metric" is about the values, which have their lines
-        if name == "n_units" or not set(own) <= _SHORT_DIMS:
+    for name in _shown(result):
+        array = with_error(result, name)
+        own = own_dims(array)
+        if is_curve(array) or not set(own) <= _SHORT_DIMS:
             continue
         for place in np.ndindex(*(array.sizes[d] for d in own)):
             row = array.isel(dict(zip(own, place, strict=True)))
@@ -136,8 +163,11 @@ def _number(value: xr.DataArray) -> str:
 def _plain(result: xr.Dataset) -> dict[str, Any]:
     """A result without values of samples and features, as JSON: nan becomes null."""
     # dims of samples and of features are too long for a screen, and other programs read Zarr
-    long = {d for n in _LONG if n in result for d in result[n].dims}
-    long -= {"candidate", "unit", "cluster"}
+    long: set[Any] = set()
+    for spec in all_specs():
+        if spec.name in result and not {"sample", "feature"}.isdisjoint(spec.dims):
+            known = {"candidate", *spec.dims} - {"sample", "feature"}
+            long |= set(result[spec.name].dims) - known
     kept = [n for n, a in result.data_vars.items() if not long & set(a.dims)]
     return {
         "attributes": dict(result.attrs),
