@@ -15,10 +15,7 @@ import numpy as np
 from somscale.kernels.compiling import compiled
 from somscale.kernels.rank_near import square_of
 
-__all__ = ["BUCKETS", "count_below"]
-
-BUCKETS = 4096
-"""Buckets up to 256 thresholds; beyond, 16 for each."""
+__all__ = ["count_below"]
 
 _TWO = np.uint32(2)
 _STEEPEST = 1e30

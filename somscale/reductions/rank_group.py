@@ -20,9 +20,11 @@ __all__ = ["CHUNK_KEYS", "KeySource", "NearGroup", "RankGroup", "SortedGroup"]
 CHUNK_KEYS: Final = 1 << 17
 """Keys that are computed at a time: 1 MiB of products, found in cache when they are finished."""
 _CHUNK: Final = 1024
+"""Columns of rows to be sorted that are filled in at a time."""
 _SOME_KEYS: Final = 1 << 19
-"""Keys that are computed again at a time: 4 MiB."""
+"""Keys that are computed again at a time: 2 MiB in single precision."""
 _FEWEST: Final = 4
+"""Rows of which they are computed again at a time, at least."""
 
 
 class RankGroup(Protocol):

@@ -19,6 +19,7 @@ from somscale.kernels.scratch import Scratch
 __all__ = ["Met", "NearRows", "SpaceKeys", "near_row_bytes"]
 
 _BUCKETS: Final = 4096
+"""Buckets of the thresholds of a row; twice as many where there are 64 or more."""
 _SAMPLE: Final = 512
 """Samples from which it is guessed how far the nearest reach."""
 _scratch = Scratch()

@@ -32,7 +32,7 @@ _SORTED_ROWS: Final = 32
 _SORTED_KEYS: Final = 1 << 23
 """Keys of a tile that is sorted, at most: 64 MiB in each space."""
 _KEPT_KEYS: Final = 3 << 20
-"""Keys of the rows at hand in all spaces, as a wish: 24 MiB, which stay in a large cache."""
+"""Keys that are kept of the rows at hand, as a wish: 12 MiB in single precision."""
 _WIDTH: Final = 2048
 """Samples that rows meet at a time where the keys are not kept."""
 _FEW: Final = 8
