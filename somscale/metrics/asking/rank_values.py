@@ -33,6 +33,11 @@ _MOST_SHOWN: Final = 100
 _OF_SAMPLES: Final = {"k": 10, "kappa_s": 20, "kappa_t": 10}
 """The one that values of samples and units are given at."""
 
+_REVERSED: Final = (
+    "from kappa_t = N - 2 = {} on Q' is 2 - Q_NX, and worse projections score higher; "
+    "norm='region' stays in [0, 1]"
+)
+
 
 @dataclass(frozen=True)
 class RankScope:
@@ -117,6 +122,9 @@ def rank_parameters(
         found["ties"] = _ties(spec, found["ties"], scope)
     if "space" in found:
         found["space"] = _space(found["space"], scope)
+    last = scope.n_samples - 2
+    if found.get("norm") == "lueks" and 0 < last <= int(np.max(found["kappa_t"])):
+        notes.append(_REVERSED.format(last))
     return replace(spec, dims=dims), found, notes
 
 

@@ -24,10 +24,6 @@ __all__ = [
 _NORMS: Final = ("lueks", "region")
 _COUNTS: Final[Variants] = {("ties", "expected"): {"dtype": "float64"}}
 _BEYOND: Final = "κs beyond the number of neighbours that dropped samples leave"
-_REVERSED: Final = (
-    "from kappa_t = N - 2 = {} on Q' is 2 - Q_NX, and worse projections score higher; "
-    "norm='region' stays in [0, 1]"
-)
 
 
 def _quality_of(surface: RankSurface, kappa_s: Int, kappa_t: Int, norm: str) -> Float:
@@ -98,9 +94,7 @@ def rank_quality(
     far = np.arange(sizes[1]) if kappa_t is None else ks_of(kappa_t)
     taken = (near >= 1) & (near <= most)
     if taken.all():
-        found = _quality_of(surface, near, far, norm)
-        reverses = norm == "lueks" and most > 1 and bool((far >= most - 1).any())
-        return Noted(found, _REVERSED.format(most - 1)) if reverses else found
+        return _quality_of(surface, near, far, norm)
     values = np.full((len(near), len(far)), np.nan)
     if taken.any():
         values[taken] = _quality_of(surface, near[taken], far, norm)
