@@ -257,7 +257,7 @@ def main() -> None:
     asked = parser.parse_args()
     run = CONTESTANTS[asked.contestant]
     with _cluster() if asked.store else nullcontext():
-        run(_contest(asked, 600))()
+        run(_contest(asked, 2_000))()
         contest = _contest(asked, asked.n)
         serve(lambda: run(contest))
 

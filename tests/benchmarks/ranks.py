@@ -88,7 +88,7 @@ def zarr(n: int, repeats: int, budget: str) -> None:
 
     print(f"zarr, N = {n}, k = 1..50, κs, κt ≤ 50, two workers, {budget} each")
     with tempfile.TemporaryDirectory() as folder:
-        for size in (600, n):  # the small one to warm up
+        for size in (2_000, n):  # the small one to warm up
             samples, _ = mixture(size)
             for name, values in (("x", samples), ("y", embed(samples)[0])):
                 chunks = (min(8_192, size), values.shape[1])
