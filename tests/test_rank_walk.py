@@ -131,6 +131,7 @@ KINDS: dict[str, Callable[[np.random.Generator, int, int], Array]] = {
         np.repeat(_gauss(rng, n, d), 2, axis=0)[:n] + 1e-7 * rng.integers(0, 2, (n, d))
     ),
     "outlier": lambda rng, n, d: np.where(np.arange(n)[:, None] == 3, 1e9, _gauss(rng, n, d)),
+    "huge": lambda rng, n, d: np.where(np.arange(n)[:, None] == 3, 1e30, _gauss(rng, n, d)),
     "equal": lambda rng, n, d: np.ones((n, d)),
     "single": lambda rng, n, d: (_gauss(rng, n, d) + 1000).astype(np.float32),
     "bytes": lambda rng, n, d: rng.integers(0, 5, (n, d)).astype(np.uint8),
@@ -307,6 +308,30 @@ def test_samples_that_take_no_part_have_no_rank(k: int) -> None:
             own = getattr(stats.samples, name)
             assert np.isnan(own[out]).all()
             np.testing.assert_array_equal(own[kept], getattr(expected.samples, name))
+
+
+@pytest.mark.parametrize("d", [3, 12])
+def test_a_row_that_no_panel_but_its_own_tells_to_be_huge(d: int) -> None:
+    rng = np.random.default_rng(d)
+    samples = KINDS["huge"](rng, 120, d)
+    places = _gauss(rng, 120, 2)
+    tables = square_distances(samples), square_distances(places)
+    walk = walk_of(samples, places, RankWant(k_max=9, matrix=9))
+    stats = run(walk, samples, {"places": places}, way=Way(8, 2, 0, 0), panel=30)
+    assert_plain(stats, *tables, 9)
+
+
+def test_a_panel_of_which_nothing_takes_part() -> None:
+    rng = np.random.default_rng(4)
+    samples, places = _gauss(rng, 120, 10), _gauss(rng, 120, 2)
+    out = np.arange(120) // 30 == 1
+    samples[out] = np.nan
+    tables = square_distances(samples[~out]), square_distances(places[~out])
+    choice = RowChoice(excluded="out")
+    for way in (Way(16, 1, 0, 0), Way(16, 2, 0, 0)):
+        walk = walk_of(samples, places, RankWant(k_max=6, matrix=6), choice=choice)
+        stats = run(walk, samples, {"places": places, "out": out}, way=way, panel=30)
+        assert_plain(stats, *tables, 6)
 
 
 @pytest.mark.parametrize("ties", ["expected", "weighted"])

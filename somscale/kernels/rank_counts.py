@@ -20,6 +20,8 @@ __all__ = ["count_below"]
 _TWO = np.uint32(2)
 _STEEPEST = 1e30
 """Buckets a unit at most, in single precision too."""
+_NEARBY = 8
+"""Thresholds that are compared one after the other before halves are left out."""
 
 
 @compiled
@@ -49,15 +51,17 @@ def _bucket(key: float, scales: Any) -> Any:
 
 
 @compiled
-def _fill_table(thresholds: Any, n: int, margin: float, scales: Any, table: Any) -> None:
+def _fill_table(
+    thresholds: Any, n: int, margin: float, most: float, scales: Any, table: Any
+) -> None:
     """4a where all of a bucket lies between thresholds a − 1 and a.
 
     Where one is near, a is the first of these, plus 1; plus 2 as well if there are more.
     """
     last, filled = table.shape[0] - 1, 0
     for a in range(n):
-        start = _bucket(thresholds[a] - margin, scales)
-        stop = _bucket(thresholds[a] + margin, scales)
+        start = _bucket(min(thresholds[a] - margin, most), scales)
+        stop = _bucket(min(thresholds[a] + margin, most), scales)
         for b in range(filled, start):
             table[b] = 4 * a
         for b in range(start, min(filled, stop + 1)):
@@ -72,12 +76,22 @@ def _fill_table(thresholds: Any, n: int, margin: float, scales: Any, table: Any)
 @compiled
 def _place_of(key: float, other: Any, thresholds: Any, numbers: Any, first: Any, n: int) -> Any:
     """Thresholds that are not after (key, other); the first ones are known not to be."""
-    place = np.int64(first)
-    while place < n and (
-        thresholds[place] < key or (thresholds[place] == key and numbers[place] <= other)
-    ):
-        place += 1
-    return place
+    low: Any = np.int64(first)
+    nearby = min(low + _NEARBY, n)
+    while low < nearby:
+        own = thresholds[low]
+        if not (own < key or (own == key and numbers[low] <= other)):
+            return low
+        low += 1
+    high = n
+    while low < high:
+        middle = (low + high) >> 1
+        own = thresholds[middle]
+        if own < key or (own == key and numbers[middle] <= other):
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled
@@ -85,15 +99,15 @@ def _doubt(
     key: float, other: Any, margin: float, thresholds: Any, numbers: Any, first: Any, n: int
 ) -> Any:
     """Which threshold a sample is itself; n if another lies within the margin, else −1."""
-    place = np.int64(first)
-    while place < n and thresholds[place] < key - margin:
-        place += 1
+    place = _place_of(key - margin, -1, thresholds, numbers, first, n)
     found = -1
-    while place < n and thresholds[place] <= key + margin:
-        if numbers[place] == other:
-            return place
+    # of a crowd it does not pay to ask which one it is
+    for at in range(place, min(place + _NEARBY, n)):
+        if thresholds[at] > key + margin:
+            break
+        if numbers[at] == other:
+            return at
         found = n
-        place += 1
     return found
 
 
@@ -144,6 +158,7 @@ def count_below(
     numbers: Any,
     counts: Any,
     places: Any,
+    most: float,
     buckets: Any,
     table: Any,
     tallies: Any,
@@ -161,6 +176,8 @@ def count_below(
         δ and numbers of the thresholds, in order; `counts` of each row.
     places : (p, M + 1) int64
         Added to: samples of which so many thresholds are not after them.
+    most : float
+        No finite key is larger, and it fits the keys' type; thresholds may not.
     buckets : (b,) uint16
     table : (B + 2,) uint16 or uint32
     tallies : (4, M + 1) int32
@@ -181,11 +198,12 @@ def count_below(
         if n == 0:
             continue
         row, margin, own, others = keys[p], margins[p], thresholds[p], numbers[p]
-        low, span = own[0] - margin, (own[n - 1] + margin) - (own[0] - margin)
+        low = min(own[0] - margin, most)
+        span = min(own[n - 1] + margin, most) - low
         scales[0] = low
         scales[1] = min((last - 2.0) / span, _STEEPEST) if span > 0.0 else _STEEPEST
         _fill_buckets(row, scales, buckets)
-        _fill_table(own, n, margin, scales, table)
+        _fill_table(own, n, margin, most, scales, table)
         for a in range(n + 1):
             for lane in range(4):
                 tallies[lane, a] = 0

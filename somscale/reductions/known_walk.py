@@ -7,7 +7,6 @@ overlaps, continuity and errors of extrusions need of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from somscale._types import Float, Int
 from somscale.reductions.base import Block, Way
 from somscale.reductions.pair_rows import PlacedSpace, PreparedRows, RowChoice
 from somscale.reductions.rank_group import KeySource, NearGroup, RankGroup, SortedGroup
-from somscale.reductions.rank_near import Met, NearRows, _Far
+from somscale.reductions.rank_near import Met, NearRows
 from somscale.reductions.rank_rows import sort_keys
 from somscale.reductions.rank_sheet import Sheet
 from somscale.reductions.rank_walk import RankWalk
@@ -65,12 +64,17 @@ class KnownWalk(RankWalk):
     def start(self, kept: Block, way: Way, first: int) -> RankGroup:
         """A group's rows with their lists."""
         group = super().start(kept, way, first)
-        lists = kept.columns[self.input][group.rows.positions, : self.k].astype(np.int64)
-        if self.sorted:
-            source = cast("SortedGroup", group).source
-            return _SortedKnown(source, group.rows, first, lists, self.wants, self.n_samples)
-        cast("NearGroup", group)._near = _NearKnown(self.k, self.outputs, self.n_samples, lists)
-        return group
+        if isinstance(group, NearGroup):
+            return group
+        lists = self._lists(kept, group.rows)
+        return _SortedKnown(group.source, group.rows, first, lists, self.wants, self.n_samples)
+
+    def near_rows(self, kept: Block, rows: PreparedRows) -> NearRows:
+        """What the rows gather in projections."""
+        return _NearKnown(self.k, self.outputs, self.n_samples, self._lists(kept, rows))
+
+    def _lists(self, kept: Block, rows: PreparedRows) -> Int:
+        return kept.columns[self.input][rows.positions, : self.k].astype(np.int64)
 
 
 class _NearKnown(NearRows):
@@ -105,26 +109,8 @@ class _NearKnown(NearRows):
 
     def turn(self) -> None:
         """Once all samples were met: list the pairs whose ranks are to be counted."""
-        from somscale.kernels.rank_pairs import far_pairs, order_far
-
-        for name, near in self._near.items():
-            shape = self._lists.shape
-            counts = np.zeros(self.n_rows, np.int64)
-            far = _Far(np.empty(shape), np.empty(shape, np.int64), counts, np.empty(0, np.int64))
-            far_pairs(
-                self._lists,
-                self._carried[name],
-                self._counts,
-                near.keys,
-                near.others,
-                near.counts,
-                far.keys,
-                far.others,
-                far.counts,
-            )
-            order_far(far.keys, far.others, far.counts)
-            far.places = np.zeros((self.n_rows, shape[1] + 1), np.int64)
-            near.far = far
+        for name, carried in self._carried.items():
+            self._list_far(name, [(self._lists, carried, self._counts)])
 
     def pairs(self, output: str) -> tuple[Int, Int, Int, Int]:
         """The listed pairs: ρ, r, number, and how many."""
@@ -171,7 +157,7 @@ class _SortedKnown(SortedGroup):
                     tied=ranking.tied,
                     looked=n * len(self.rows),
                 )
-            self._tallies[key] = sheet.partial()
+            self.tallies[key] = sheet.partial()
 
 
 def _places(lists: Int) -> Int:

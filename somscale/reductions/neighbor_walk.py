@@ -146,9 +146,9 @@ class NeighborWalk(_KeepingWalk):
 
     def kept_of(self, group: NearGroup) -> AnyArray:
         """Numbers of the nearest, in order."""
-        near = group._near._near[self.input]
-        there = np.arange(self.k) < near.counts[:, None]
-        return np.where(there, near.others, -1).astype(self.dtype)
+        others, counts = group.near.nearest(self.input)
+        there = np.arange(self.k) < counts[:, None]
+        return np.where(there, others, -1).astype(self.dtype)
 
 
 class RankMatrixWalk(_KeepingWalk):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -27,26 +27,6 @@ _FEWEST: Final = 4
 """Rows of which they are computed again at a time, at least."""
 
 
-class RankGroup(Protocol):
-    """Kept rows that meet all samples."""
-
-    rows: PreparedRows
-    first: int
-    n_taken: int
-
-    def meet(self, block: Block, others: PreparedRows, sweep: int, given: AnyArray | None) -> None:
-        """Meet the samples of a block."""
-
-    def turn(self) -> None:
-        """End a sweep."""
-
-    def tally(self, key: str) -> Partial:
-        """What the rows add to the whole, once they have met all."""
-
-    def add_to(self, sheet: Sheet, space: str, place: int) -> None:
-        """Add the rows to the tally of their tile, from a place on."""
-
-
 class NearGroup:
     """Rows whose nearest samples are found, and ranks counted.
 
@@ -58,14 +38,10 @@ class NearGroup:
         The kept rows that take part.
     first : int
         Place of the first among all kept ones.
-    input, outputs : str, sequence of str
-        The spaces.
+    near : NearRows
+        What they gather.
     labels : sequence of str
         Columns of labels that will be asked for.
-    k : int
-        Nearest samples that are looked for.
-    n_samples : int
-        Samples N.
     width : int
         Columns of a block at a time; all of it where keys are kept.
     keep : bool
@@ -77,11 +53,8 @@ class NearGroup:
         source: KeySource,
         rows: PreparedRows,
         first: int,
-        input: str,
-        outputs: Sequence[str],
+        near: NearRows,
         labels: Sequence[str],
-        k: int,
-        n_samples: int,
         *,
         width: int,
         keep: bool,
@@ -90,7 +63,7 @@ class NearGroup:
         self.rows = rows
         self.first = first
         self.n_taken = 0
-        self._near = NearRows(len(rows), k, input, outputs, n_samples)
+        self.near = near
         self._width = width
         self._keep = keep
         self._seen: list[tuple[_Seen, dict[str, SpaceKeys]]] = []
@@ -103,7 +76,7 @@ class NearGroup:
             self.n_taken += len(others)
             for name, parts in self._labels.items():
                 parts.append(block.columns[name])
-        if not len(self.rows):
+        if not (len(self.rows) and len(others)):
             return
         for columns in self.source.spans(block, self._width):
             seen = _Seen(block, others, columns, given)
@@ -120,16 +93,12 @@ class NearGroup:
         """List the pairs whose ranks matter, and count them where keys were kept."""
         if not len(self.rows):
             return
-        if not self._near.listed:
-            self._near.turn()
+        if not self.near.listed:
+            self.near.turn()
         for seen, kept in self._seen:
             self._count_and_drop(seen, kept, counts=True)
             self._tell(seen)
         self._seen.clear()
-
-    def tally(self, key: str) -> Partial:
-        """Rows of one tile are tallied together."""
-        raise ValueError("a tile is tallied from all its groups")
 
     def add_to(self, sheet: Sheet, space: str, place: int) -> None:
         """Add the rows to the tally of their tile."""
@@ -138,8 +107,8 @@ class NearGroup:
         column = sheet.want.labels
         labels = None if column is None else np.concatenate(self._labels[column])
         places = slice(place, place + len(self.rows))
-        rho, r, others, counts = self._near.pairs(space)
-        tied, looked = self._near.ties(space)
+        rho, r, others, counts = self.near.pairs(space)
+        tied, looked = self.near.ties(space)
         sheet.add_pairs(
             places, self.rows.rows.numbers, rho, r, others, counts, labels, tied=tied, looked=looked
         )
@@ -195,25 +164,25 @@ class NearGroup:
     def _tell(self, seen: _Seen) -> None:
         """Let the groups that come know how many keys were in doubt; this one is through."""
         for name, (doubts, size) in self._doubts.items():
-            self.source.doubted(name, seen.block, seen.others, doubts / size)
+            self.source.doubted(name, seen.block, doubts / size)
 
     def _look(self, seen: _Seen, kept: Mapping[str, SpaceKeys]) -> None:
         """Look for the nearest among some samples."""
         for name, own, rows in self._some(seen, kept):
-            self._note(name, own, self._near.scan(name, own, seen.start, rows))
+            self._note(name, own, self.near.scan(name, own, seen.start, rows))
         nothing = np.empty((0, 0))
         cheap = {
             name: self._open(name, self.rows, seen, nothing)
             for name in self.source.names
             if name not in kept
         }
-        self._near.settle(Met(seen.start, {**kept, **cheap}))
+        self.near.settle(Met(seen.start, {**kept, **cheap}))
 
     def _count_and_drop(self, seen: _Seen, kept: Mapping[str, SpaceKeys], *, counts: bool) -> None:
         """Count some samples, and give the room of their keys back."""
         if counts:
             for name, own, rows in self._some(seen, kept):
-                self._note(name, own, self._near.count(name, own, seen.start, rows))
+                self._note(name, own, self.near.count(name, own, seen.start, rows))
         for name, own in kept.items():
             self.source.give_back(name, own)
 
@@ -242,12 +211,19 @@ class SortedGroup:
 
     Parameters
     ----------
-    source, rows, first, input
+    source, rows, first
         As for :class:`NearGroup`.
+    input : str
+        The samples' space.
     wants : mapping of str to (str, RankWant)
         The spaces, and what is tallied of them.
     n_samples : int
         Samples N.
+
+    Attributes
+    ----------
+    tallies : dict of str to dict
+        What the rows add to the whole, by the keys of the wants, once they are sorted.
     """
 
     def __init__(
@@ -267,7 +243,7 @@ class SortedGroup:
         self._wants = wants
         self._n_samples = n_samples
         self._keys: dict[str, Float] = {}
-        self._tallies: dict[str, Partial] = {}
+        self.tallies: dict[str, Partial] = {}
         columns = [want.labels for _, want in wants.values() if want.labels is not None]
         self._labels: dict[str, list[AnyArray]] = {name: [] for name in columns}
 
@@ -302,15 +278,11 @@ class SortedGroup:
                     self.n_taken,
                     labels,
                 )
-            self._tallies[key] = sheet.partial()
+            self.tallies[key] = sheet.partial()
         for name, keys in self._keys.items():
             self.source.scratch.give_back(name, keys)
         self._keys.clear()
 
-    def tally(self, key: str) -> Partial:
-        """What the rows add to the whole."""
-        return self._tallies[key]
 
-    def add_to(self, sheet: Sheet, space: str, place: int) -> None:
-        """Rows are tallied as soon as they are sorted."""
-        raise ValueError("sorted rows are tallied already")
+RankGroup: TypeAlias = NearGroup | SortedGroup
+"""Kept rows that meet all samples."""

@@ -146,9 +146,11 @@ class DirectKeys:
         """The samples, or those at length 1."""
         return prepared.arrays[0]
 
-    def in_single(self, ready: Columns) -> bool:
+    def fits_single(self, left: Prepared, right: Prepared) -> bool:
         """Whether squares are far inside the range of single precision."""
-        spread = np.square(ready.high - ready.low)
+        both = [side.arrays[0].astype(np.float64, copy=False) for side in (left, right)]
+        high = np.max([values.max(axis=0) for values in both], axis=0)
+        spread = np.square(high - np.min([values.min(axis=0) for values in both], axis=0))
         return _fits(float((spread if self.weights is None else spread * self.weights).sum()))
 
 
@@ -167,10 +169,9 @@ class ProductKeys:
 
     def ready(self, prepared: Prepared) -> Prepared:
         """Points and norms."""
-        arrays = prepared.arrays
-        points = arrays[min(1, len(arrays) - 1)]
-        norms = arrays[2] if len(arrays) == 3 else np.ones(len(prepared))
-        return Prepared((points.astype(self.dtype, copy=False), norms.astype(self.dtype)))
+        points = prepared.arrays[min(1, len(prepared.arrays) - 1)]
+        norms = self._norms(prepared).astype(self.dtype, copy=False)
+        return Prepared((points.astype(self.dtype, copy=False), norms))
 
     def fill(self, left: Prepared, ready: Prepared, taken: slice, room: Room) -> None:
         """Write the keys of some rows to the samples `taken`."""
@@ -192,22 +193,24 @@ class ProductKeys:
         """The samples, or those at length 1."""
         return prepared.arrays[0]
 
-    def in_single(self, ready: Prepared) -> bool:
+    def fits_single(self, left: Prepared, right: Prepared) -> bool:
         """Whether squares are far inside the range of single precision."""
-        points, norms = ready.arrays
-        return points.shape[1] < _MOST_FEATURES and _fits(float(norms.max(initial=0.0)))
+        largest = max(float(self._norms(side).max(initial=0.0)) for side in (left, right))
+        return right.arrays[0].shape[1] < _MOST_FEATURES and _fits(largest)
+
+    def _norms(self, prepared: Prepared) -> Float:
+        return prepared.arrays[2] if len(prepared.arrays) == 3 else np.ones(len(prepared))
 
 
 def _fits(square: float) -> bool:
     return _FAR_BELOW < square < 1 / _FAR_BELOW
 
 
-def in_single(keys: Keys, prepared: Prepared) -> Keys:
-    """The same keys in single precision, where the samples' squares allow it."""
-    if not isinstance(keys, DirectKeys | ProductKeys):
+def in_single(keys: Keys, left: Prepared, right: Prepared) -> Keys:
+    """The same keys in single precision, where the squares of rows and samples allow it."""
+    if not isinstance(keys, DirectKeys | ProductKeys) or not keys.fits_single(left, right):
         return keys
-    ready: Any = keys.ready(prepared)
-    return replace(keys, dtype=np.float32) if keys.in_single(ready) else keys
+    return replace(keys, dtype=np.float32)
 
 
 def keys_of(space: Space, n_features: int, *, exact: bool) -> Keys:

@@ -22,6 +22,8 @@ _BUCKETS: Final = 4096
 """Buckets of the thresholds of a row; twice as many where there are 64 or more."""
 _SAMPLE: Final = 512
 """Samples from which it is guessed how far the nearest reach."""
+_MOST_SINGLE: Final = 1e25
+"""Keys in single precision are smaller: squares of such samples are below 1e20."""
 _scratch = Scratch()
 
 
@@ -228,6 +230,10 @@ class NearRows:
                     carried,
                 )
 
+    def nearest(self, name: str) -> tuple[Int, Int]:
+        """Numbers of the nearest in a space, (P, k), in order, and how many are known, (P,)."""
+        return self._near[name].others, self._near[name].counts
+
     @property
     def listed(self) -> bool:
         """Whether the pairs that are counted are listed."""
@@ -246,34 +252,37 @@ class NearRows:
 
     def turn(self) -> None:
         """Once all samples were met: list the pairs whose ranks are to be counted."""
-        from somscale.kernels.rank_pairs import far_pairs, order_far
-
         for name, near in self._near.items():
             sources = self.outputs if name == self.input else [self.input]
-            width = self.k * len(sources)
-            far = _Far(
-                np.empty((self.n_rows, width)),
-                np.empty((self.n_rows, width), np.int64),
-                np.zeros(self.n_rows, np.int64),
-                np.empty(0, np.int64),
-            )
-            for source in sources:
-                other = self._near[source]
-                far_pairs(
-                    other.others,
-                    other.carried[name],
-                    other.counts,
-                    near.keys,
-                    near.others,
-                    near.counts,
-                    far.keys,
-                    far.others,
-                    far.counts,
-                )
-            order_far(far.keys, far.others, far.counts)
-            far.places = np.zeros((self.n_rows, width + 1), np.int64)
-            near.far = far
+            lists = [self._near[source] for source in sources]
+            self._list_far(name, [(own.others, own.carried[name], own.counts) for own in lists])
             near.fresh_keys, near.fresh_others = np.empty((0, 0)), np.empty((0, 0), np.int64)
+
+    def _list_far(self, name: str, lists: Sequence[tuple[Int, Float, Int]]) -> None:
+        """List those pairs that are not near in a space: their numbers, δ there, and counts."""
+        from somscale.kernels.rank_pairs import far_pairs, order_far
+
+        near, width = self._near[name], sum(others.shape[1] for others, _, _ in lists)
+        shape = self.n_rows, width
+        far = near.far = _Far(
+            np.empty(shape),
+            np.empty(shape, np.int64),
+            np.zeros(self.n_rows, np.int64),
+            np.zeros((self.n_rows, width + 1), np.int64),
+        )
+        for others, carried, counts in lists:
+            far_pairs(
+                others,
+                carried,
+                counts,
+                near.keys,
+                near.others,
+                near.counts,
+                far.keys,
+                far.others,
+                far.counts,
+            )
+        order_far(far.keys, far.others, far.counts)
 
     def count(self, name: str, own: SpaceKeys, start: int, rows: slice) -> int:
         """Count the samples of a block below the pairs that are listed for some rows.
@@ -308,6 +317,7 @@ class NearRows:
             far.others[rows],
             far.counts[rows],
             far.places[rows],
+            _MOST_SINGLE if own.keys.dtype == np.float32 else np.inf,
             _scratch.take("buckets", (1, width), np.uint16)[0],
             np.empty(size, np.uint16 if 4 * most + 3 < 1 << 16 else np.uint32),
             np.empty((4, most + 1), np.int32),

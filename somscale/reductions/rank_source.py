@@ -45,6 +45,8 @@ class KeySource:
         Whether keys must be exact.
     samples : AxisNames
         How errors name a sample.
+    kept : PreparedRows
+        All the rows.
     """
 
     spaces: Mapping[str, PlacedSpace]
@@ -53,7 +55,9 @@ class KeySource:
     scratch: Scratch
     exact: bool
     samples: AxisNames
+    kept: PreparedRows
     _keys: dict[str, Keys] = field(default_factory=dict)
+    _chosen: dict[tuple[str, int], Keys] = field(default_factory=dict)
 
     def spans(self, block: Block, width: int) -> list[slice]:
         """The columns of a block, so many at a time."""
@@ -86,22 +90,23 @@ class KeySource:
         return self._keys[name]
 
     def keys_at(self, name: str, block: Block, others: PreparedRows) -> Keys | None:
-        """The keys of a space to a block: in single precision, unless too many were in doubt."""
-        keys, memo = self.keys_of(name, others), f"keys for ranks: {name}"
+        """The keys of a space to a block, the same as long as these rows are walked.
+
+        In single precision, unless too many were in doubt for the rows before.
+        """
+        keys, place = self.keys_of(name, others), (name, block.start)
         if keys is None:
             return None
-        if memo not in block.memo:
-            block.memo[memo] = keys if self.exact else in_single(keys, others.prepared[name])
-        found: Keys = block.memo[memo]
-        return found
+        if place not in self._chosen:
+            if not self.exact and f"doubted ranks: {name}" not in block.memo:
+                keys = in_single(keys, self.kept.prepared[name], others.prepared[name])
+            self._chosen[place] = keys
+        return self._chosen[place]
 
-    def doubted(self, name: str, block: Block, others: PreparedRows, share: float) -> None:
+    def doubted(self, name: str, block: Block, share: float) -> None:
         """Take note of the share of keys that were in doubt, for the rows that come."""
-        keys = self.keys_of(name, others)
-        if keys is not None and share > _DOUBTS:
-            for memo in ("keys", "ready"):
-                block.memo.pop(f"{memo} for ranks: {name}", None)
-            block.memo[f"keys for ranks: {name}"] = keys
+        if share > _DOUBTS:
+            block.memo[f"doubted ranks: {name}"] = True
 
     def is_cheap(self, name: str, others: PreparedRows) -> bool:
         """Whether keys of a space are sooner computed again than kept."""
@@ -190,7 +195,7 @@ class KeySource:
     @staticmethod
     def _ready(name: str, keys: Keys, block: Block, others: PreparedRows) -> Any:
         """What keys make of a block, once for all rows."""
-        memo = f"ready for ranks: {name}"
+        memo = f"ready for ranks: {name} {np.dtype(keys.dtype)}"
         if memo not in block.memo:
             block.memo[memo] = keys.ready(others.prepared[name])
         return block.memo[memo]

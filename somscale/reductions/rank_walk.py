@@ -21,7 +21,7 @@ from somscale.reductions.pair_rows import PlacedSpace, PreparedRows, RowChoice, 
 from somscale.reductions.rank_finish import finish_ranks
 from somscale.reductions.rank_group import CHUNK_KEYS, NearGroup, RankGroup, SortedGroup
 from somscale.reductions.rank_keys import keys_of
-from somscale.reductions.rank_near import near_row_bytes
+from somscale.reductions.rank_near import NearRows, near_row_bytes
 from somscale.reductions.rank_sheet import RankWant, Sheet
 from somscale.reductions.rank_source import KeySource
 
@@ -154,24 +154,19 @@ class RankWalk:
             self._scratch,
             self.sorted,
             self.choice.names.samples,
+            rows,
         )
         if self.sorted:
             return SortedGroup(source, rows, first, self.input, self.wants, self.n_samples)
         labels = [want.labels for _, want in self.wants.values() if want.labels is not None]
         # columns that are met at a time: all of them where keys are kept
         width = self.n_samples if way.sweeps == 1 else _WIDTH
-        return NearGroup(
-            source,
-            rows,
-            first,
-            self.input,
-            self.outputs,
-            labels,
-            self.k,
-            self.n_samples,
-            width=width,
-            keep=way.sweeps == 1,
-        )
+        near = self.near_rows(kept, rows)
+        return NearGroup(source, rows, first, near, labels, width=width, keep=way.sweeps == 1)
+
+    def near_rows(self, kept: Block, rows: PreparedRows) -> NearRows:
+        """What the kept rows that take part gather."""
+        return NearRows(len(rows), self.k, self.input, self.outputs, self.n_samples)
 
     def meet(
         self, group: RankGroup, others: Block, sweep: int, given: AnyArray | None = None
@@ -208,14 +203,14 @@ class RankWalk:
 
     def _tallied(self, key: str, groups: Sequence[RankGroup], n_rows: int) -> Partial:
         space, want = self.wants[key]
-        if self.sorted:
+        if isinstance(groups[0], SortedGroup):
             # floats are added row after row, so a tile is one group
-            (group,) = groups
-            return group.tally(key)
+            return groups[0].tallies[key]
         sheet = Sheet(want, self.n_samples, n_rows, groups[0].first)
         place = 0
         for group in groups:
-            group.add_to(sheet, space, place)
+            if isinstance(group, NearGroup):
+                group.add_to(sheet, space, place)
             place += len(group.rows)
         return sheet.partial()
 
