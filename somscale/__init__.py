@@ -8,18 +8,23 @@ from somscale.clustering import cluster_units
 from somscale.codebook import codebook, from_minisom, project
 from somscale.coranking import CoRanking
 from somscale.errors import (
+    ChunkError,
     InputError,
     MemoryBudgetError,
     SampleValueError,
     SomscaleError,
     UnknownMetricError,
+    WorkspaceBusyError,
+    WorkspaceError,
 )
 from somscale.evaluate import evaluate, plan
 from somscale.options import set_options
 from somscale.topology import Grid
 from somscale.training import train
+from somscale.workspace import Workspace
 
 __all__ = [
+    "ChunkError",
     "CoRanking",
     "Grid",
     "InputError",
@@ -27,6 +32,9 @@ __all__ = [
     "SampleValueError",
     "SomscaleError",
     "UnknownMetricError",
+    "Workspace",
+    "WorkspaceBusyError",
+    "WorkspaceError",
     "__version__",
     "cluster_units",
     "codebook",

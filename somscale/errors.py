@@ -9,11 +9,14 @@ Dask worker arrives unchanged.
 from __future__ import annotations
 
 __all__ = [
+    "ChunkError",
     "InputError",
     "MemoryBudgetError",
     "SampleValueError",
     "SomscaleError",
     "UnknownMetricError",
+    "WorkspaceBusyError",
+    "WorkspaceError",
 ]
 
 
@@ -43,3 +46,26 @@ class MemoryBudgetError(SomscaleError, MemoryError):
     """
 
     needed: int = 0
+
+
+class WorkspaceError(SomscaleError, OSError):
+    """A workspace cannot be opened, read or written as it is."""
+
+
+class WorkspaceBusyError(WorkspaceError):
+    """Another process, or another thread of this one, is writing to the workspace."""
+
+
+class ChunkError(WorkspaceError):
+    """A chunk of a stored array is missing, or its bytes are not those that were written.
+
+    Attributes
+    ----------
+    array : str
+        Path of the array in its workspace.
+    chunk : tuple of int
+        Which chunk, counted along every dim.
+    """
+
+    array: str = ""
+    chunk: tuple[int, ...] = ()

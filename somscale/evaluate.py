@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import xarray as xr
@@ -12,12 +13,17 @@ import xarray as xr
 from somscale.engine.planview import Plan
 from somscale.engine.readers.opening import SampleDims
 from somscale.engine.readers.variables import Variables
-from somscale.metrics.answering.assemble import assemble, refuse_clashes
-from somscale.metrics.answering.compute import plan_problem, solve
-from somscale.metrics.asking.problem import READING, pose, with_sampling
+from somscale.errors import InputError
+from somscale.metrics.answering.asked import Asked
+from somscale.metrics.answering.compute import plan_problem
+from somscale.metrics.asking.problem import READING, pose
 from somscale.metrics.asking.question import Problem
-from somscale.metrics.asking.selection import Metrics, left_out, select
+from somscale.metrics.asking.selection import Metrics
 from somscale.store import open_dataset
+from somscale.workspace import Workspace, as_workspace, known_workspace
+from somscale.workspace.answering import judged_samples, kept_answer, stored_for
+from somscale.workspace.reading import CONDITIONS
+from somscale.workspace.samples import stored_samples
 
 __all__ = ["evaluate", "open_candidates", "plan"]
 
@@ -41,17 +47,21 @@ def evaluate(
     sample_weights: Any = None,
     sample_anchors: int | None = None,
     seed: int = 0,
+    store: Any = None,
+    run: str | None = None,
+    resume: bool = True,
     **parameters: Any,
 ) -> xr.Dataset:
     """Judge a map, an embedding or a clustering, or several at once, by any number of indices.
 
     Parameters
     ----------
-    samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix or path(s)
+    samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix, path(s) or Workspace
         The samples: (sample, feature), or any dims with `sample_dims`.  A path leads to a
         Zarr store, a NetCDF or a ``.npy`` file; several paths, or a pattern, to files that
         continue each other along the first sample dim.  None is allowed where clusterings
-        are judged against labels alone.
+        are judged against labels alone.  A workspace stands for its samples, and is the
+        `store` as well.
     projection : Dataset, path, MiniSom, array_like (sample,), or a dict of candidates
         A map (a path leads to its ``.zarr`` or ``.nc``), an embedding (sample, component),
         or a clustering (one label a sample).  A dict of candidates of one kind adds the dim
@@ -108,6 +118,17 @@ def evaluate(
         take linear time anyhow stay exact.
     seed : int
         Which samples are drawn; the same ones for any chunks, workers and candidates.
+    store : Workspace or path, optional
+        Where the run is kept.  What its passes finish is kept as they go, so that a run that
+        was stopped, in whatever way, goes on from there when the same call is made again; the
+        result is kept at last, and given back where the same call was made before.
+        Distances and ranks that the workspace has of these samples are read instead of
+        computed, with the same numbers.  Results are computed, also of Dask samples, which
+        are written to the workspace first.
+    run : str, optional
+        Name of the result in the workspace; by default made of the question.
+    resume : bool
+        False: forget first what the same call has left in the workspace before.
     **parameters
         Parameters of indices, for each index that has one of this name, for
         example ``temperature=[1, 2]``, ``kernel="window"``,
@@ -128,7 +149,9 @@ def evaluate(
         With `sample_anchors`: ``standard_error``, ``interval_low`` and ``interval_high``
         along ``metric``, nan where a value is exact, and the same of every other estimate
         under its name, as ``cluster_silhouette_standard_error``.
-        Lazy when the samples are a Dask collection, else computed.
+        Lazy when the samples are a Dask collection and there is no `store`, else computed.
+        With a `store`, the attribute ``stored_matrices`` says which of its distances and ranks
+        were read, and why others were not.
 
     Raises
     ------
@@ -140,6 +163,8 @@ def evaluate(
         Samples that are not finite, the first one named.
     MemoryBudgetError
         A pass that does not fit the budget; nothing was computed.
+    WorkspaceError
+        The workspace is of other samples, is being written to, or takes no more.
 
     Examples
     --------
@@ -161,15 +186,17 @@ def evaluate(
         "feature_weights": feature_weights,
         "sample_weights": sample_weights,
     }
-    distance = parameters.get("distance", "euclidean")
-    problem, named = _problem(samples, projection, labels, settings, distance=distance)
-    problem = with_sampling(problem, sample_anchors, seed)
-    requests = select(metrics, problem, cost=cost, convention=convention, parameters=parameters)
-    refuse_clashes(problem, requests)
-    result = assemble(problem, requests, solve(problem, requests), named=named)
-    if omitted := left_out(metrics, problem, cost=cost, parameters=parameters):
-        result.attrs["indices_left_out"] = json.dumps(omitted)
-    return result
+    asked = Asked(metrics, cost, convention, sample_anchors, seed, parameters)
+    if store is None and not isinstance(samples, Workspace):
+        if run is not None:
+            raise InputError(f"run={run!r} names a result in a workspace; say store= as well")
+        problem, named = _problem(samples, projection, labels, settings, asked.distance)
+        return asked.answer(*asked.posed(problem), named=named)
+    workspace = samples if store is None else as_workspace(store)
+    with nullcontext() if workspace.read_only else workspace.writing():
+        own = judged_samples(workspace, samples, settings, asked.distance)
+        problem, named = _problem(own, projection, labels, settings, asked.distance)
+        return kept_answer(workspace, asked, problem, named=named, run=run, resume=resume)
 
 
 def plan(
@@ -180,6 +207,7 @@ def plan(
     metrics: Metrics = "all",
     cost: str | None = None,
     convention: str | None = None,
+    store: Any = None,
     **parameters: Any,
 ) -> Plan:
     """Say what :func:`evaluate` would do, without reading a sample.
@@ -188,6 +216,9 @@ def plan(
     ----------
     samples, projection, labels, metrics, cost, convention, **parameters
         As in :func:`evaluate`.
+    store : Workspace or path, optional
+        Distances and ranks that it has of these samples are read instead of computed.  That
+        they are the same samples is not looked at, and nothing is written.
 
     Returns
     -------
@@ -204,10 +235,16 @@ def plan(
     anchors, seed = parameters.pop("sample_anchors", None), parameters.pop("seed", 0)
     given = {name: parameters.pop(name, default) for name, default in settings.items()}
     distance = parameters.get("distance", "euclidean")
+    workspace = samples if isinstance(samples, Workspace) else known_workspace(store)
+    if isinstance(samples, Workspace):
+        conditions = {name: given[name] for name in CONDITIONS}
+        samples = stored_samples(samples.location, **conditions)
     problem, _ = _problem(samples, projection, labels, given, reads=False, distance=distance)
-    problem = with_sampling(problem, anchors, seed)
-    requests = select(metrics, problem, cost=cost, convention=convention, parameters=parameters)
-    refuse_clashes(problem, requests)
+    asked = Asked(metrics, cost, convention, anchors, seed, parameters)
+    problem, requests = asked.posed(problem)
+    if workspace is not None:
+        stored = stored_for(workspace.location, problem, requests, workspace.fingerprint)
+        problem = replace(problem, stored=stored)
     passes, searches = plan_problem(problem, requests)
     labels = [request.label for request in requests]
     return Plan(passes, labels, list(problem.candidates), searches)
@@ -221,9 +258,9 @@ def _problem(
     projection: Any,
     labels: Any,
     settings: Mapping[str, Any],
+    distance: Any = "euclidean",
     *,
     reads: bool = True,
-    distance: Any = "euclidean",
 ) -> tuple[Problem, bool]:
     """The problem, and whether the candidates have names of the user's."""
     candidates, named = open_candidates(projection)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -184,24 +183,6 @@ class CountingSource(ArraySource):
             with self.log.open("a") as file:
                 file.write(f"{os.getpid()} {len(values)}\n")
         return values
-
-
-class FolderSink:
-    """Keeps partials as files, so that workers of any kind share it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def path(self, key: str) -> Path:
-        return self.folder / key.replace("/", "_")
-
-    def get(self, key: str) -> list[Partial] | None:
-        path = self.path(key)
-        return pickle.loads(path.read_bytes()) if path.exists() else None
-
-    def put(self, key: str, partials: list[Partial]) -> None:
-        assert not self.path(key).exists()
-        self.path(key).write_bytes(pickle.dumps(partials))
 
 
 def whole_walk(reduction: type[Counted]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -89,24 +88,6 @@ def assert_same_bits(found: UnitStats, expected: UnitStats) -> None:
         left, right = getattr(found, item.name), getattr(expected, item.name)
         assert np.asarray(left).dtype == np.asarray(right).dtype, item.name
         assert np.asarray(left).tobytes() == np.asarray(right).tobytes(), item.name
-
-
-@dataclass(frozen=True)
-class FolderSink:
-    """Keeps every run in a file of its own; a run stored twice is an error."""
-
-    folder: Path
-
-    def _path(self, key: str) -> Path:
-        return self.folder / key.replace("/", "-")
-
-    def get(self, key: str) -> Any:
-        path = self._path(key)
-        return pickle.loads(path.read_bytes()) if path.exists() else None
-
-    def put(self, key: str, partials: Any) -> None:
-        with self._path(key).open("xb") as file:
-            pickle.dump(partials, file)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ PACKAGE = ROOT / "somscale"
 FLOOR = {"_types", "_version", "errors", "options"}  # open to every room
 PASSES = {"topology", "spaces", "reductions", "engine"}
 RESULTS = {"codebook", "store", "training", "clustering", "metrics"}
-BELOW_EVALUATE = {"kernels"} | PASSES | RESULTS
+BELOW_EVALUATE = {"kernels", "workspace"} | PASSES | RESULTS
 ALLOWED = {
     "_types": set(),
     "_version": set(),
@@ -39,6 +39,7 @@ ALLOWED = {
     "training": FLOOR | {"topology", "reductions", "engine", "codebook"},
     "clustering": FLOOR | {"topology", "codebook"},
     "metrics": FLOOR | {"kernels", "topology", "spaces", "reductions", "engine", "codebook"},
+    "workspace": FLOOR | {"kernels"} | PASSES | RESULTS,
     "evaluate": FLOOR | BELOW_EVALUATE,
     "coranking": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "plot": FLOOR | BELOW_EVALUATE | {"evaluate"},

@@ -17,6 +17,7 @@ import zarr
 from distributed import Client, LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
+from keeping import keeping
 from pair_cases import (
     KINDS,
     SQUARES,
@@ -25,7 +26,6 @@ from pair_cases import (
     WHOLE_WALK,
     CountingSource,
     D,
-    FolderSink,
     N,
     RowSums,
     assert_same_bits,
@@ -435,20 +435,22 @@ def test_same_bits_and_planned_reads_for_every_cut(
 
 @pytest.mark.parametrize("scheduler", ["serial", "threads"])
 def test_finished_tasks_are_not_walked_again(scheduler: str, tmp_path: Path) -> None:
-    job, sink = sweep_job(ONCE, operations=TILES), FolderSink(tmp_path)
+    job = sweep_job(ONCE, operations=TILES)
     wanted = reference()
     with set_options(scheduler=scheduler, workers=1):
         sweep_cases.reset()
         NearCounts.fail_at = 20
-        with pytest.raises(ArithmeticError, match="this group fails"):
-            run_pairs(job, sink=sink, token="job")
-        stored = {int(path.name.split("_")[-1]) for path in tmp_path.iterdir()}
+        with pytest.raises(ArithmeticError, match="this group fails"), keeping(tmp_path):
+            run_pairs(job)
+        stored = {int(path.name.split("-")[-1]) for path in tmp_path.iterdir()}
         assert 0 < len(stored) < plan_pair_job(job).tasks
         sweep_cases.reset()
-        assert_same_bits(run_pairs(job, sink=sink, token="job")[0], wanted)
+        with keeping(tmp_path):
+            assert_same_bits(run_pairs(job)[0], wanted)
         assert not {start // TILE for start in NearCounts.starts} & stored
         sweep_cases.reset()
-        assert_same_bits(run_pairs(job, sink=sink, token="job")[0], wanted)
+        with keeping(tmp_path):
+            assert_same_bits(run_pairs(job)[0], wanted)
         assert not NearCounts.starts
 
 

@@ -18,6 +18,7 @@ import pytest
 from distributed import Client, LocalCluster
 from hypothesis import given
 from hypothesis import strategies as st
+from keeping import keeping
 from pair_cases import (
     KINDS,
     SQUARES,
@@ -28,7 +29,6 @@ from pair_cases import (
     Counted,
     CountingSource,
     D,
-    FolderSink,
     Marks,
     N,
     PairSums,
@@ -321,24 +321,26 @@ def test_finished_tasks_are_not_walked_again(
     reduction: type[Counted], scheduler: str, tmp_path: Path, client: Client
 ) -> None:
     expected = reference(samples(), reduction)
-    job, sink = job_of(samples(), reduction(SQUARES)), FolderSink(tmp_path)
+    job = job_of(samples(), reduction(SQUARES))
     with set_options(scheduler=scheduler, workers=1):
         plan = plan_pair_job(job)
         tasks = {task.number: (task.row, task.column) for task in plan.cut.tasks(job)}
         Counted.calls, Counted.fail_at = [], 60
-        with pytest.raises(ArithmeticError, match="this tile fails"):
-            run_pairs(job, sink=sink, token="job")
-        stored = {tasks[int(path.name.split("_")[-1])] for path in tmp_path.iterdir()}
+        with pytest.raises(ArithmeticError, match="this tile fails"), keeping(tmp_path):
+            run_pairs(job)
+        stored = {tasks[int(path.name.split("-")[-1])] for path in tmp_path.iterdir()}
         assert 0 < len(stored) < plan.tasks
         Counted.calls, Counted.fail_at = [], None
-        assert_same_bits(run_pairs(job, sink=sink, token="job")[0], expected)
+        with keeping(tmp_path):
+            assert_same_bits(run_pairs(job)[0], expected)
         rows = TILE * plan.cut.run_tiles
         walked = {(i // rows, j // rows * (reduction is PairSums)) for i, j in Counted.calls}
         assert not walked & stored
         # on the cluster a task that was under way ends after the failure
         assert scheduler == "distributed" or walked | stored == set(tasks.values())
         Counted.calls = []
-        assert_same_bits(run_pairs(job, sink=sink, token="job")[0], expected)
+        with keeping(tmp_path):
+            assert_same_bits(run_pairs(job)[0], expected)
         assert not Counted.calls
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,14 +13,17 @@ import numpy as np
 import xarray as xr
 
 from somscale.cli.ranks import rank_settings
+from somscale.cli.storing import is_workspace
 from somscale.engine.planview import Plan
 from somscale.engine.readers.paths import expand
 from somscale.engine.readers.variables import fitting_variables
 from somscale.errors import InputError
 from somscale.evaluate import evaluate, plan
 from somscale.store import open_dataset
+from somscale.workspace import Workspace, known_workspace
+from somscale.workspace.results import names as names_of
 
-__all__ = ["Question", "paths", "read_question"]
+__all__ = ["Question", "paths", "read_question", "reading_of"]
 
 _PARAMETERS = (
     *("kernel", "neighborhood", "convention", "distance", "p", "cost"),
@@ -33,18 +38,36 @@ class Question:
     samples: Any
     projection: Any
     settings: Mapping[str, Any]
+    run_settings: Mapping[str, Any]
+
+    @property
+    def workspace(self) -> Any:
+        """The workspace that keeps the run, or its place; None where there is none."""
+        own = self.samples if isinstance(self.samples, Workspace) else None
+        return self.settings.get("store", own)
 
     def evaluate(self) -> xr.Dataset:
         """The answer."""
-        return evaluate(self.samples, self.projection, **self.settings)
+        return evaluate(self.samples, self.projection, **self.settings, **self.run_settings)
 
     def plan(self) -> Plan:
         """What the answer would take."""
         return plan(self.samples, self.projection, **self.settings)
 
 
-def read_question(data: Sequence[Path], options: Mapping[str, Any]) -> Question:
+def read_question(
+    data: Sequence[Path], options: Mapping[str, Any], *, writes: bool = False
+) -> Question:
     """Open everything that a command line names.
+
+    Parameters
+    ----------
+    data : sequence of Path
+        The samples.
+    options : mapping
+        All options of the command.
+    writes : bool
+        Whether a workspace that DATA is may be written to.
 
     Raises
     ------
@@ -52,16 +75,43 @@ def read_question(data: Sequence[Path], options: Mapping[str, Any]) -> Question:
         A file is missing, or it is not what it should be.
     """
     files = expand([str(path) for path in data])
+    own = _workspace(files, options, writes=writes)
     settings: dict[str, Any] = {"metrics": list(options["metrics"]) or "all"}
     if options["labels"] is not None:
-        settings["labels"] = _column(files, options["labels"])
+        settings["labels"] = _column(files, options["labels"], own)
     if options["temperature"]:
         settings["temperature"] = list(options["temperature"])
     settings.update({name: options[name] for name in _PARAMETERS if options[name] is not None})
     settings.update(rank_settings(options))
-    settings.update(_reading(files, options))
-    projection = _projection(files, options)
-    return Question(files[0] if len(files) == 1 else files, projection, settings)
+    settings.update(reading_of(files, options))
+    if options["store"] is not None:
+        settings["store"] = options["store"]
+    projection = _projection(files, options, own)
+    samples = own or (files[0] if len(files) == 1 else files)
+    return Question(samples, projection, settings, _run_settings(options, own))
+
+
+def _workspace(
+    files: Sequence[Path], options: Mapping[str, Any], *, writes: bool
+) -> Workspace | None:
+    """The workspace that DATA is, if it is one; only to read where nothing may be written."""
+    if not any(map(is_workspace, files)):
+        return None
+    if len(files) > 1:
+        raise InputError("DATA is a workspace, or files of samples, and not both; name one of them")
+    return Workspace(files[0], mode="a" if writes and os.access(files[0], os.W_OK) else "r")
+
+
+def _run_settings(options: Mapping[str, Any], own: Workspace | None) -> dict[str, Any]:
+    """What is said of a run that a workspace keeps."""
+    chosen: dict[str, Any] = {}
+    if options.get("run") is not None:
+        chosen["run"] = options["run"]
+    if not options.get("resume", True):
+        chosen["resume"] = False
+    if chosen and options["store"] is None and own is None:
+        raise InputError("--run and --fresh are for runs that a workspace keeps; add --store")
+    return chosen
 
 
 def paths(data: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
@@ -69,10 +119,11 @@ def paths(data: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
     columns = [*options["clusters"], *options["embeddings"]]
     columns += [options["labels"]] if options["labels"] else []
     named = [*options["maps"], *(Path(name) for name in columns if Path(name).exists())]
+    named += [Path(options["store"])] if options["store"] else []
     return [*expand([str(path) for path in data]), *named]
 
 
-def _reading(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any]:
+def reading_of(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any]:
     """How the samples are read."""
     reading: dict[str, Any] = {}
     if options["coslat"]:
@@ -81,6 +132,13 @@ def _reading(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any
         reading["missing"] = options["missing"]
     dims = [name.strip() for name in (options["sample_dims"] or "").split(",") if name.strip()]
     names = list(options["variable"])
+    if is_workspace(files[0]):
+        if dims or names:
+            raise InputError(
+                "the samples of a workspace are on dims of their own; leave --variable and "
+                "--sample-dims out"
+            )
+        return reading
     if files[0].suffix == ".npy":
         if dims or names:
             raise InputError(
@@ -91,7 +149,8 @@ def _reading(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any
     if dims:
         reading["sample_dims"] = dims
         # what the command calls labels or clusters is no feature
-        others = {options["labels"], *options["clusters"], *options["embeddings"]}
+        named = (options.get(kind, ()) for kind in ("clusters", "embeddings"))
+        others = {options.get("labels"), *itertools.chain(*named)}
         names = names or [
             n for n in fitting_variables(open_dataset(files[0]), dims) if n not in others
         ]
@@ -100,7 +159,7 @@ def _reading(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any
     return reading
 
 
-def _projection(files: Sequence[Path], options: Mapping[str, Any]) -> Any:
+def _projection(files: Sequence[Path], options: Mapping[str, Any], own: Workspace | None) -> Any:
     kinds = [options[name] for name in ("maps", "clusters", "embeddings")]
     if sum(map(bool, kinds)) != 1:
         raise InputError(
@@ -108,30 +167,48 @@ def _projection(files: Sequence[Path], options: Mapping[str, Any]) -> Any:
         )
     maps, clusters, embeddings = kinds
     if maps:
-        found: dict[str, Any] = {path.stem: _map(path) for path in maps}
+        kept = own or known_workspace(options["store"])
+        found: dict[str, Any] = {path.stem: _map(path, kept) for path in maps}
     else:
-        found = {Path(name).stem: _column(files, name) for name in clusters or embeddings}
+        found = {Path(name).stem: _column(files, name, own) for name in clusters or embeddings}
     if len(found) < len(maps or clusters or embeddings):
         raise InputError("two candidates have the same file name; rename one")
     return found if len(found) > 1 else next(iter(found.values()))
 
 
-def _map(path: Path) -> xr.Dataset:
+def _map(path: Path, kept: Workspace | None) -> xr.Dataset:
+    """A map from a file, or that of this name in the workspace."""
+    if kept is not None and not path.exists() and str(path) in names_of(kept.location, "maps"):
+        som = kept.open(f"maps/{path}")
+        assert isinstance(som, xr.Dataset)
+        return som
     with open_dataset(path) as som:
         return som.load()
 
 
-def _column(files: Sequence[Path], name: str) -> Any:
+def _column(files: Sequence[Path], name: str, own: Workspace | None) -> Any:
     """One value a sample, or some: a .npy file, or a variable of the samples' archive."""
     if name.endswith(".npy"):
         try:
             return np.load(name, mmap_mode="r", allow_pickle=False)
         except (OSError, ValueError):
             raise InputError(f"{name!r} is no .npy file of numbers of the samples") from None
+    if own is not None:
+        return _coordinate(own, name)
     parts = [_variable(path, name).load() for path in files]
     if len(parts) == 1:
         return parts[0]
     return xr.concat(parts, dim=str(parts[0].dims[0]))
+
+
+def _coordinate(workspace: Workspace, name: str) -> xr.DataArray:
+    """A coordinate of the samples of a workspace."""
+    coords = workspace.tree()["samples"].to_dataset().coords
+    if name not in coords:
+        raise InputError(
+            f"the samples of {workspace.name} have no coordinate {name!r}, only {list(coords)}"
+        )
+    return coords[name].load()
 
 
 def _variable(path: Path, name: str) -> xr.DataArray:

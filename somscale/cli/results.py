@@ -85,6 +85,7 @@ def as_text(result: xr.Dataset) -> str:
     curves = [name for name in _shown(result) if is_curve(result[name])]
     notes += _array_notes(result)
     lines += [*curve_tables(result, curves), *notes, *_unshown(result), *_left_out(result)]
+    lines += _stored(result)
     return "\n".join(lines).removeprefix("\n")
 
 
@@ -120,6 +121,14 @@ def _left_out(result: xr.Dataset) -> list[str]:
     """Indices that were not computed, by the reason."""
     omitted = json.loads(result.attrs.get("indices_left_out", "{}"))
     return [f"\nLeft out ({in_options(why)}): {', '.join(names)}" for why, names in omitted.items()]
+
+
+def _stored(result: xr.Dataset) -> list[str]:
+    """Which matrices of a workspace were read, and why others were not."""
+    told = json.loads(result.attrs.get("stored_matrices", "{}"))
+    read = [f"\nRead from the workspace: {', '.join(told['read'])}"] if told.get("read") else []
+    others = told.get("passed_over", {}).items()
+    return [*read, *(f"\nNot read: {name} ({in_options(why)})" for name, why in others)]
 
 
 def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:

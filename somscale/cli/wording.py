@@ -15,12 +15,13 @@ _OPTIONS: Final = {
             *("kappa_s", "kappa_t", "k_max", "ties", "space", "norm"),
             *("sample_dims", "variable", "missing", "labels", "metrics", "cost", "convention"),
             *("distance", "p", "sample_anchors", "seed", "memory_budget"),
+            *("store", "run", "samples", "overwrite", "dtype", "scheduler"),
         )
     },
 }
 _GIVEN: Final = re.compile(
     rf"(?<![\w.-])({'|'.join(sorted(_OPTIONS, key=len, reverse=True))})="
-    r"(?:'([^']*)'|[\[(]([^\])]*)[\])])?(?!\w)"
+    r"(?:'([^']*)'|[\[(]([^\])]*)[\])]|True)?(?!\w)"
 )
 
 

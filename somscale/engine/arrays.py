@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from somscale._types import AnyArray
+from somscale.engine.readers.sources import Source
 
 if TYPE_CHECKING:
     import dask.array as da
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "array_of",
+    "array_of_source",
     "call_later",
     "join_later",
     "later_array",
@@ -73,6 +76,52 @@ def rows_of_array(values: AnyArray, rows: int) -> da.Array:
 
     chunks = (rows, *values.shape[1:])
     array: da.Array = da.from_array(values, chunks=chunks, name=f"rows-{uuid.uuid4().hex}")
+    return array
+
+
+@dataclass(frozen=True)
+class _Readable:
+    """A source as Dask slices it."""
+
+    source: Source
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of every dim."""
+        return self.source.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the values."""
+        return self.source.dtype
+
+    @property
+    def ndim(self) -> int:
+        """Number of dims."""
+        return len(self.source.shape)
+
+    def __getitem__(self, box: tuple[slice | int, ...]) -> AnyArray:
+        # Dask joins slices of slices, also with a number that is taken of them
+        whole = [part if isinstance(part, slice) else slice(part, part + 1) for part in box]
+        parts = [part.indices(size) for part, size in zip(whole, self.shape, strict=True)]
+        values = self.source.read(*(slice(low, max(low, high)) for low, high, _ in parts))
+        steps = [slice(None, None, step) for _, _, step in parts]
+        return values[
+            tuple(s if isinstance(part, slice) else 0 for s, part in zip(steps, box, strict=True))
+        ]
+
+
+def array_of_source(source: Source, chunks: tuple[int, ...], name: str) -> da.Array:
+    """What a source holds, read by its own means; `name` is what it is known by."""
+    import dask.array as da
+
+    array: da.Array = da.from_array(
+        _Readable(source),
+        chunks=chunks,
+        name=f"{name}-{uuid.uuid4().hex}",
+        asarray=False,
+        fancy=False,
+    )
     return array
 
 

@@ -15,7 +15,7 @@ from somscale.reductions.rank_group import NearGroup, RankGroup, SortedGroup
 from somscale.reductions.rank_rows import sort_keys
 from somscale.reductions.rank_walk import RankWalk
 
-__all__ = ["Kept", "NeighborWalk", "RankMatrixWalk"]
+__all__ = ["Kept", "NeighborWalk", "RankMatrixWalk", "RankRowsWalk"]
 
 _NEAR_ROWS: Final = 256
 _SORTED_ROWS: Final = 32
@@ -201,3 +201,22 @@ class _RankedGroup(SortedGroup):
             keys, numbers = self._keys[self._input], self.rows.rows.numbers
             self.ranks = sort_keys(keys, numbers, self.n_taken - 1, spans=True).rank
         super().turn()
+
+
+class RankRowsWalk(RankMatrixWalk):
+    """The same ranks, handed out tile by tile: none is kept, and nothing is merged."""
+
+    @property
+    def fields(self) -> Mapping[str, Field]:
+        """Counts of rows alone."""
+        kept = super().fields
+        return {name: spec for name, spec in kept.items() if name not in ("numbers", "kept")}
+
+    def kept_of(self, group: _RankedGroup) -> AnyArray:
+        """Ranks around the rows; of samples that take no part the largest integer, no rank."""
+        ranks = super().kept_of(group)
+        if group.n_taken < self.n_samples:
+            nothing = ranks == 0
+            nothing[np.arange(len(ranks)), group.rows.rows.numbers] = False
+            ranks[nothing] = np.iinfo(ranks.dtype).max
+        return ranks

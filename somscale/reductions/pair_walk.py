@@ -28,9 +28,9 @@ from somscale.reductions.base import (
 from somscale.reductions.pair_rows import PlacedSpace, PreparedRows, RowChoice, told_spaces
 from somscale.reductions.pair_tiles import Accumulator, PairTile, RowAccumulator
 from somscale.spaces.base import BadPair
-from somscale.spaces.given import check_matrix_tile
+from somscale.spaces.given import StoredValues, check_matrix_tile
 
-__all__ = ["PAIR_TILE_ROWS", "PairWalk", "RowWalk", "tile_rows_of"]
+__all__ = ["PAIR_TILE_ROWS", "PairWalk", "RowWalk", "SpacesWalk", "tile_rows_of"]
 
 PAIR_TILE_ROWS = 2048
 """Rows of a tile of pairs.  Part of every result's last digits: never change it."""
@@ -51,8 +51,8 @@ def tile_rows_of(*values_of_a_row: int) -> int:
     return rows
 
 
-class _Walk:
-    """What both walks share: spaces, chosen rows, and parts of tiles."""
+class SpacesWalk:
+    """What walks over pairs share: spaces, chosen rows, and parts of tiles."""
 
     side: Side
 
@@ -65,19 +65,21 @@ class _Walk:
         n_features: int,
         tile_rows: int,
         matrix: str | None = None,
+        stored: StoredValues | None = None,
     ) -> None:
         self.name = name
         self.spaces = dict(spaces)
         self.choice = choice
         self.tile_rows = tile_rows
         self.matrix = matrix
+        self.stored = stored
         self.n_features = n_features
         self.operations = sum(
             placed.space.operations(n_features if placed.column is None else 2) + 4
             for placed in self.spaces.values()
         ) + (2.0 if matrix else 0.0)
 
-    accumulators: Sequence[Any]
+    accumulators: Sequence[Any] = ()
 
     def told(
         self,
@@ -99,13 +101,14 @@ class _Walk:
         found.spaces = told_spaces(self.spaces, center, missing_features)
         return found
 
-    def _prepared(self, block: Block) -> PreparedRows:
+    def prepared(self, block: Block) -> PreparedRows:
+        """The rows of a block that take part, made ready once."""
         if self.name not in block.memo:
             block.memo[self.name] = PreparedRows.of(block, self.spaces, self.choice)
         found: PreparedRows = block.memo[self.name]
         return found
 
-    def _parts(
+    def parts(
         self, left: PreparedRows, right: PreparedRows, *, same: bool, given: Given | None
     ) -> Iterator[tuple[PairTile, slice]]:
         """Parts of a tile with their distances, and the columns of each.
@@ -154,15 +157,19 @@ class _Walk:
                 raise SampleValueError(f"{one} and {other}: {bad.problem}; {bad.remedy}") from None
         if self.matrix is not None and given is not None:
             places = np.ix_(left.positions[rows], right.positions[columns])
-            distances[self.matrix][...] = given.box[places]
+            part = distances[self.matrix]
+            part[...] = given.box[places]
+            if self.stored is not None:
+                numbers = left.rows.numbers[rows], right.rows.numbers[columns]
+                self.stored.check(part, *numbers)
 
-    def _row_bytes(self) -> int:
+    def row_bytes(self) -> int:
         """Bytes of one row that is made ready: raw and centred values, in every space."""
         widths = [self.n_features if p.column is None else 8 for p in self.spaces.values()]
         return sum(16 * width + 32 for width in widths) + 64
 
 
-class PairWalk(_Walk):
+class PairWalk(SpacesWalk):
     """Accumulate over all unordered pairs.
 
     Parameters
@@ -181,6 +188,8 @@ class PairWalk(_Walk):
         Rows of a tile, from :func:`tile_rows_of`.
     matrix : str, optional
         Name of the space whose distances a stored matrix gives.
+    stored : StoredValues, optional
+        What that matrix is, where it comes from a store and not from the user.
     """
 
     side = Side.BOTH
@@ -195,9 +204,16 @@ class PairWalk(_Walk):
         n_features: int,
         tile_rows: int,
         matrix: str | None = None,
+        stored: StoredValues | None = None,
     ) -> None:
         super().__init__(
-            name, spaces, choice, n_features=n_features, tile_rows=tile_rows, matrix=matrix
+            name,
+            spaces,
+            choice,
+            n_features=n_features,
+            tile_rows=tile_rows,
+            matrix=matrix,
+            stored=stored,
         )
         self.accumulators: Sequence[Any] = list(accumulators)
         self.operations += 2.0 * len(self.accumulators)
@@ -207,7 +223,7 @@ class PairWalk(_Walk):
         """Parts of tiles, what accumulators hold of a tile, and rows made ready."""
         parts = 8 * _PART_ROWS * _PART_COLUMNS * (len(self.spaces) + bool(self.matrix))
         own = sum(a.tile_bytes(self.tile_rows) for a in self.accumulators)
-        return PairWorkspace(parts + own, self._row_bytes())
+        return PairWorkspace(parts + own, self.row_bytes())
 
     @property
     def fields(self) -> Mapping[str, Field]:
@@ -224,8 +240,8 @@ class PairWalk(_Walk):
     ) -> None:
         """Accumulate the pairs of two blocks."""
         same = block_i is block_j
-        left, right = self._prepared(block_i), self._prepared(block_j)
-        if given is not None:
+        left, right = self.prepared(block_i), self.prepared(block_j)
+        if given is not None and self.stored is None:
             check_matrix_tile(given.box, given.mirrored, block_i.start, block_j.start)
         if same:
             partial["n_samples"] += len(left)
@@ -234,7 +250,7 @@ class PairWalk(_Walk):
             own = {name: partial[f"{accumulator.name}.{name}"] for name in accumulator.fields}
             state = accumulator.begin(left.rows, right.rows, own, same)
             started.append((accumulator, state, own))
-        for tile, _ in self._parts(left, right, same=same, given=given):
+        for tile, _ in self.parts(left, right, same=same, given=given):
             for accumulator, state, _ in started:
                 accumulator.add(state, tile)
         for accumulator, state, own in started:
@@ -254,12 +270,12 @@ class PairWalk(_Walk):
         return found
 
 
-class RowWalk(_Walk):
+class RowWalk(SpacesWalk):
     """Accumulate, for every sample, over all others.
 
     Parameters
     ----------
-    name, spaces, choice, n_features, tile_rows, matrix
+    name, spaces, choice, n_features, tile_rows, matrix, stored
         As for :class:`PairWalk`.
     accumulators : sequence of RowAccumulator
         What adds up.
@@ -277,9 +293,16 @@ class RowWalk(_Walk):
         n_features: int,
         tile_rows: int,
         matrix: str | None = None,
+        stored: StoredValues | None = None,
     ) -> None:
         super().__init__(
-            name, spaces, choice, n_features=n_features, tile_rows=tile_rows, matrix=matrix
+            name,
+            spaces,
+            choice,
+            n_features=n_features,
+            tile_rows=tile_rows,
+            matrix=matrix,
+            stored=stored,
         )
         self.accumulators: Sequence[Any] = list(accumulators)
         self.operations += 2.0 * len(self.accumulators)
@@ -294,7 +317,7 @@ class RowWalk(_Walk):
         )
         one_row = two - one
         # means of all groups are made of a tile's sums as it finishes
-        return PairWorkspace(parts + one_row * self.tile_rows, self._row_bytes(), one_row)
+        return PairWorkspace(parts + one_row * self.tile_rows, self.row_bytes(), one_row)
 
     @property
     def fields(self) -> Mapping[str, Field]:
@@ -304,7 +327,7 @@ class RowWalk(_Walk):
 
     def start(self, block_i: Block) -> Partial:
         """What a kept block gathers, before it has met any other."""
-        n_rows = len(self._prepared(block_i))
+        n_rows = len(self.prepared(block_i))
         return {
             f"{a.name}.{name}": array
             for a in self.accumulators
@@ -315,9 +338,10 @@ class RowWalk(_Walk):
         self, block_i: Block, block_j: Block, partial: Partial, given: Given | None = None
     ) -> None:
         """Let the kept block i meet block j; the sums of a kept row run over the rows of j."""
-        kept, others = self._prepared(block_i), self._prepared(block_j)
-        if given is not None:
+        kept, others = self.prepared(block_i), self.prepared(block_j)
+        if given is not None and self.stored is None:
             check_matrix_tile(given.box, given.mirrored, block_i.start, block_j.start)
+        if given is not None:
             given = Given(given.mirrored, given.box)
         owned = [
             (a, {name: partial[f"{a.name}.{name}"] for name in a.gathered(1)})
@@ -325,13 +349,13 @@ class RowWalk(_Walk):
         ]
         for accumulator, gathered in owned:
             accumulator.meet(others.rows, gathered)
-        for tile, columns in self._parts(others, kept, same=False, given=given):
+        for tile, columns in self.parts(others, kept, same=False, given=given):
             for accumulator, gathered in owned:
                 accumulator.add(tile, gathered, columns)
 
     def finish(self, block_i: Block, gathered: Partial) -> Partial:
         """The partial of a kept block that has met all others."""
-        kept = self._prepared(block_i)
+        kept = self.prepared(block_i)
         partial: Partial = {"n_samples": np.asarray(len(kept))}
         for a in self.accumulators:
             own = {name: gathered[f"{a.name}.{name}"] for name in a.gathered(1)}

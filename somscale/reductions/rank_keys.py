@@ -19,7 +19,7 @@ from somscale.spaces.base import Prepared, Space
 from somscale.spaces.euclidean import DIRECT_FEATURES
 from somscale.spaces.vectors import as_columns
 
-__all__ = ["Keys", "Room", "in_single", "keys_of"]
+__all__ = ["Keys", "Room", "in_single", "keyed_by_distance", "keys_of"]
 
 _ROUNDING: Final = 4.0 * float(np.finfo(np.float64).eps)
 """Of (D + 8) roundings of ‖x‖² + ‖y‖² each: centring, both norms, the product, and δ itself."""
@@ -223,3 +223,8 @@ def keys_of(space: Space, n_features: int, *, exact: bool) -> Keys:
     if isinstance(space, AngleSpace):
         return DirectKeys(space) if direct else ProductKeys(space)
     return OwnKeys(space)
+
+
+def keyed_by_distance(space: Space) -> bool:
+    """Whether order is decided on the distances of a space as they are."""
+    return isinstance(keys_of(space, 1, exact=True), OwnKeys)

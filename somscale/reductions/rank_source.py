@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from somscale._types import AnyArray, Float
+from somscale._types import AnyArray, Float, Int
 from somscale.errors import SampleValueError
 from somscale.kernels.scratch import Scratch
 from somscale.reductions.base import Block
@@ -17,7 +17,7 @@ from somscale.reductions.pair_rows import PlacedSpace, PreparedRows
 from somscale.reductions.rank_keys import Keys, Room, in_single, keys_of
 from somscale.reductions.rank_near import SpaceKeys
 from somscale.spaces.base import BadPair
-from somscale.spaces.given import check_matrix_rows
+from somscale.spaces.given import StoredValues, check_matrix_rows
 
 __all__ = ["KeySource"]
 
@@ -47,6 +47,8 @@ class KeySource:
         How errors name a sample.
     kept : PreparedRows
         All the rows.
+    stored : StoredValues or None
+        What is given, where that comes from a store.
     """
 
     spaces: Mapping[str, PlacedSpace]
@@ -56,6 +58,7 @@ class KeySource:
     exact: bool
     samples: AxisNames
     kept: PreparedRows
+    stored: StoredValues | None = None
     _keys: dict[str, Keys] = field(default_factory=dict)
     _chosen: dict[tuple[str, int], Keys] = field(default_factory=dict)
 
@@ -178,8 +181,12 @@ class KeySource:
         if keys is None:
             if given is None:
                 raise ValueError("a stored matrix gives its distances with every block")
-            part = np.asarray(given[kept.positions][:, others.positions[taken]], np.float64)
-            check_matrix_rows(part, kept.rows.numbers, others.rows.numbers[taken])
+            part = _box_of(given, kept.positions, others.positions[taken])
+            numbers = kept.rows.numbers, others.rows.numbers[taken]
+            if self.stored is None:
+                check_matrix_rows(part.astype(np.float64, copy=False), *numbers)
+            else:
+                self.stored.check(part, *numbers)
             out[:, low : low + part.shape[1]] = part
             return
         ready = self._ready(name, keys, block, others)
@@ -211,3 +218,10 @@ class KeySource:
             block.memo[key][others.positions] = rows
         placed: Float = block.memo[key]
         return placed
+
+
+def _box_of(given: AnyArray, rows: Int, columns: Int) -> AnyArray:
+    """Some rows and ascending columns of a matrix; no more of it is copied."""
+    first, last = int(columns[0]), int(columns[-1]) + 1
+    box = given[:, first:last][rows]
+    return box if last - first == len(columns) else box[:, columns - first]

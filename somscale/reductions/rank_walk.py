@@ -24,6 +24,7 @@ from somscale.reductions.rank_keys import keys_of
 from somscale.reductions.rank_near import NearRows, near_row_bytes
 from somscale.reductions.rank_sheet import RankWant, Sheet
 from somscale.reductions.rank_source import KeySource
+from somscale.spaces.given import StoredValues
 
 __all__ = ["RankWalk"]
 
@@ -58,6 +59,8 @@ class RankWalk:
         Samples N and features D.
     matrix : str, optional
         Name of the space whose distances a stored matrix gives.
+    stored : StoredValues, optional
+        What that matrix is, where it comes from a store and not from the user.
     """
 
     side = Side.SWEEPS
@@ -73,6 +76,7 @@ class RankWalk:
         n_samples: int,
         n_features: int,
         matrix: str | None = None,
+        stored: StoredValues | None = None,
     ) -> None:
         self.name = name
         self.spaces = dict(spaces)
@@ -82,6 +86,7 @@ class RankWalk:
         self.n_samples = n_samples
         self.n_features = n_features
         self.matrix = matrix
+        self.stored = stored
         reach = max((want.reach for _, want in wants.values()), default=1)
         by_number = all(want.ties == "index" for _, want in wants.values())
         self.k = max(1, min(reach, n_samples - 1))
@@ -155,6 +160,7 @@ class RankWalk:
             self.sorted,
             self.choice.names.samples,
             rows,
+            self.stored,
         )
         if self.sorted:
             return SortedGroup(source, rows, first, self.input, self.wants, self.n_samples)

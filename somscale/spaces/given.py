@@ -1,7 +1,9 @@
-"""Checks of a distance matrix that the user gives, tile by tile."""
+"""Checks of a matrix that the user gives, or that a store has, tile by tile."""
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,51 @@ import numpy as np
 from somscale._types import AnyArray, Float, Int
 from somscale.errors import InputError
 
-__all__ = ["asymmetric", "check_matrix", "check_matrix_rows", "check_matrix_tile", "rounding_of"]
+__all__ = [
+    "StoredValues",
+    "asymmetric",
+    "check_matrix",
+    "check_matrix_rows",
+    "check_matrix_tile",
+    "rounding_of",
+]
+
+
+@dataclass(frozen=True)
+class StoredValues:
+    """What the values of a stored matrix have to be, where they are used.
+
+    That it is symmetric, if it holds distances, is taken for granted: it was computed so.
+
+    Attributes
+    ----------
+    name : str
+        Where it is stored, as "distances/euclidean".
+    below : float
+        Values are less: inf for distances, the number of samples for ranks.
+    """
+
+    name: str
+    below: float = math.inf
+
+    def check(self, values: AnyArray, rows: Int, columns: Int) -> None:
+        """Refuse values of the samples `rows` and `columns` that are none.
+
+        Raises
+        ------
+        InputError
+            A value is nan, negative or too large; row and column are named.
+        """
+        low = 0 if values.dtype.kind == "u" else values.min(initial=0)
+        high = values.max(initial=0)
+        if low >= 0 and high < self.below:  # nan is neither
+            return
+        i, j = np.argwhere(~((values >= 0) & (values < self.below)))[0].tolist()
+        what = "distance" if math.isinf(self.below) else "rank"
+        raise InputError(
+            f"{self.name} holds {values[i, j]:g} at [{rows[i]}, {columns[j]}], which is no {what}; "
+            "check the workspace with 'somscale verify'"
+        )
 
 
 def rounding_of(dtype: np.dtype[Any]) -> float:

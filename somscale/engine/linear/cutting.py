@@ -7,7 +7,7 @@ nothing fits.  It changes speed and memory, never a digit of a result.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -87,6 +87,7 @@ def plan_linear(
     fixed_threads: bool = False,
     processes: int = 1,
     workers: Workers = "here",
+    run_tiles: int | None = None,
 ) -> LinearPlan:
     """Cut a job for a budget.
 
@@ -106,6 +107,8 @@ def plan_linear(
         Processes that compute, each with so many threads.
     workers : {"here", "pool", "cluster"}
         Where tasks run.
+    run_tiles : int, optional
+        Tiles of a task, where that is not free: in a pass that was begun before.
 
     Raises
     ------
@@ -113,26 +116,34 @@ def plan_linear(
         No cut fits; the message names the smallest budget that works.
     """
     fewest = threads if fixed_threads else 1
-    stored = _stored(job)
     for count in range(threads, fewest - 1, -1):
-        best: tuple[int, Cut, Memory] | None = None
-        for cut in _candidates(job, count * processes):
-            memory = project(job, cut, baseline=baseline, threads=count, workers=workers)
-            if memory.peak > budget:
-                continue
-            # candidates come best first; only fewer bytes to read change the choice
-            cost = bytes_read(job, cut)
-            if best is None or 1.05 * cost < best[0]:
-                best = cost, cut, memory
-            if best[0] <= 1.05 * stored:
-                break
+        cuts = _candidates(job, count * processes, run_tiles)
+        best = _best(job, cuts, baseline, count, workers, budget)
         if best is not None:
-            return LinearPlan(job, best[1], best[2], best[0], stored, budget)
+            return best
     smallest = min(
         project(job, cut, baseline=baseline, threads=fewest, workers=workers).peak
-        for cut in _candidates(job, 1)
+        for cut in _candidates(job, 1, run_tiles)
     )
     raise budget_error("the pass over", job, smallest, baseline=baseline, budget=budget)
+
+
+def _best(
+    job: LinearJob, cuts: Iterable[Cut], baseline: int, threads: int, workers: Workers, budget: int
+) -> LinearPlan | None:
+    """The first of some cuts that fits, unless one that follows reads much less."""
+    stored = _stored(job)
+    best: LinearPlan | None = None
+    for cut in cuts:
+        memory = project(job, cut, baseline=baseline, threads=threads, workers=workers)
+        if memory.peak > budget:
+            continue
+        cost = bytes_read(job, cut)
+        if best is None or 1.05 * cost < best.bytes_read:
+            best = LinearPlan(job, cut, memory, cost, stored, budget)
+        if best.bytes_read <= 1.05 * stored:
+            break
+    return best
 
 
 def budget_error(
@@ -155,7 +166,7 @@ def budget_error(
     return refusal
 
 
-def _candidates(job: LinearJob, workers: int) -> Iterator[Cut]:
+def _candidates(job: LinearJob, workers: int, run_tiles: int | None = None) -> Iterator[Cut]:
     """Cuts to try, best first: in row order from the wished size down, then by features."""
     row_bytes = max((r.workspace.row_bytes for r in job.reductions), default=0)
     piece = floor_power(_PIECE_BYTES // max(1, row_bytes))
@@ -167,12 +178,15 @@ def _candidates(job: LinearJob, workers: int) -> Iterator[Cut]:
     # larger runs than wished for read fewer chunks twice; smaller ones hold less
     sizes = [tiles << n for n in range(20) if tiles << n <= largest] or [largest]
     sizes += [tiles >> n for n in range(1, 20) if tiles >> n]
+    if run_tiles is not None:
+        sizes = [run_tiles]
     for size in sizes:
         for read_rows in _window_sizes(job, size):
             yield Cut("rows", size, slab, piece, fan_in, read_rows)
     if _splits_features(job):
         wide = _feature_slab(job)
-        for size in (largest >> n for n in range(largest.bit_length())):
+        all_sizes = [largest >> n for n in range(largest.bit_length())]
+        for size in all_sizes if run_tiles is None else [run_tiles]:
             yield Cut("features", size, wide, piece, fan_in)
 
 

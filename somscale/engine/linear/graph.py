@@ -34,7 +34,6 @@ def build_graph(
     pool: bool = False,
     job_node: Any = None,
     sink: Sink | None = None,
-    sink_token: str = "",
 ) -> PassGraph:
     """Build the graph of a pass.
 
@@ -50,8 +49,6 @@ def build_graph(
         A future of the job where a cluster has it already.
     sink : Sink, optional
         Where finished runs are kept.
-    sink_token : str
-        Key under which the sink knows the job.
     """
     job, cut = plan.job, plan.cut
     # a task's partial depends on its tiles, so plans of other cuts must not share its key
@@ -61,7 +58,7 @@ def build_graph(
         job_node = delayed(
             replace(carried, blocks=None), traverse=False, name=f"somscale-job-{token}"
         )
-    tasks = _Tasks(job, cut, job_node, f"read-{label_of(job.reductions)}-{token}", sink, sink_token)
+    tasks = _Tasks(job, cut, job_node, f"read-{label_of(job.reductions)}-{token}", sink)
     nodes = []
     for number in range(plan.tasks):
         start, stop = cut.run_rows(job, number)
@@ -87,7 +84,6 @@ class _Tasks:
     job_node: Any
     name: str
     sink: Sink | None
-    sink_token: str
 
     def run(self, number: int, pool: bool) -> Delayed:
         """The task, or the chain of tasks, that walks one run."""
@@ -104,7 +100,7 @@ class _Tasks:
             if len(windows := cut.windows(start, stop)) > 1:
                 return self._chain(number, windows)
             inputs, arrival = job.blocks.inputs(start, stop)
-        read = bound(_read_run, cut, number, arrival, self.sink, self.sink_token)
+        read = bound(_read_run, cut, number, arrival, self.sink)
         run: Delayed = read(self.job_node, *inputs, dask_key_name=(self.name, number))
         return run
 
@@ -132,13 +128,12 @@ def _read_run(
     number: int,
     arrival: Arrival | None,
     sink: Sink | None,
-    token: str,
     job: LinearJob,
     *blocks: AnyArray,
 ) -> RunResult:
     """Walk one run of tiles, on the blocks that came with the task if any did."""
     arrived = None if arrival is None else arrival.source(blocks)
-    return run_or_recall(job, cut, number, arrived, sink, token)
+    return run_or_recall(job, cut, number, arrived, sink)
 
 
 def _read_window(

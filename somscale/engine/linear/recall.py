@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 
 from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.linear.walk import walk_run
@@ -13,14 +14,15 @@ from somscale.reductions.base import RunResult
 __all__ = ["recall_or_make", "run_or_recall"]
 
 
-def recall_or_make(sink: Sink | None, key: str, make: Callable[[], RunResult]) -> RunResult:
-    """Fetch a task's partials from the sink, or make them and store them there."""
+def recall_or_make(sink: Sink | None, number: int, make: Callable[[], RunResult]) -> RunResult:
+    """Fetch a task's partials from the sink, or make them and keep them there."""
     if sink is None:
         return make()
-    kept = sink.get(key)
+    kept = sink.get(number)
     if kept is None:
+        begun = perf_counter()
         kept = make()
-        sink.put(key, kept)
+        sink.put(number, kept, perf_counter() - begun)
     return kept
 
 
@@ -30,7 +32,6 @@ def run_or_recall(
     number: int,
     arrived: Source | None = None,
     sink: Sink | None = None,
-    token: str = "",
 ) -> RunResult:
     """Walk one run, or fetch it from the sink where it was finished before.
 
@@ -46,11 +47,7 @@ def run_or_recall(
         Samples that came with the task.
     sink : Sink, optional
         Where finished runs are kept.
-    token : str
-        Key under which the sink knows the job.
     """
     if arrived is not None:
         job = job.with_source(arrived)
-    return recall_or_make(
-        sink, f"{token}/{cut.run_tiles}/{number}", lambda: walk_run(job, cut, number)
-    )
+    return recall_or_make(sink, number, lambda: walk_run(job, cut, number))

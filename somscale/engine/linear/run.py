@@ -7,8 +7,10 @@ bits.  The plain loop is the reference, and is used where the work is small.
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from somscale.engine.checkpoints import KeptPass, kept_pass
 from somscale.engine.linear.cutting import LinearPlan, plan_linear
 from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.recall import run_or_recall
@@ -16,6 +18,7 @@ from somscale.engine.memory import budget_bytes
 from somscale.engine.serial import fold_alone
 from somscale.engine.sink import Sink
 from somscale.engine.where import Where, where_to_run
+from somscale.errors import MemoryBudgetError
 from somscale.reductions.base import Partial
 
 if TYPE_CHECKING:
@@ -29,7 +32,9 @@ def plan_job(job: LinearJob, *, lazy: bool = False) -> LinearPlan:
     return _plan(job, where_to_run(), lazy=lazy)
 
 
-def _plan(job: LinearJob, where: Where, *, lazy: bool = False) -> LinearPlan:
+def _plan(
+    job: LinearJob, where: Where, *, lazy: bool = False, run_tiles: int | None = None
+) -> LinearPlan:
     return plan_linear(
         job,
         budget=budget_bytes(),
@@ -38,20 +43,25 @@ def _plan(job: LinearJob, where: Where, *, lazy: bool = False) -> LinearPlan:
         fixed_threads=lazy or where.fixed_threads,
         processes=where.processes,
         workers=where.workers,
+        run_tiles=run_tiles,
     )
 
 
-def run_job(job: LinearJob, *, sink: Sink | None = None, token: str | None = None) -> list[Any]:
-    """Compute a job now.
+def _plan_again(job: LinearJob, where: Where, kept: KeptPass | None) -> LinearPlan:
+    """Cut a pass as when it was begun, where that fits still."""
+    if kept is not None and kept.run_tiles is not None:
+        with suppress(MemoryBudgetError):
+            return _plan(job, where, run_tiles=kept.run_tiles)
+    return _plan(job, where)
+
+
+def run_job(job: LinearJob) -> list[Any]:
+    """Compute a job now; inside `checkpointing`, only what was not finished before.
 
     Parameters
     ----------
     job : LinearJob
         What to run.
-    sink : Sink, optional
-        Keeps finished runs; those it has already are not computed again.
-    token : str, optional
-        Key under which the sink knows this job; needed with a sink.
 
     Returns
     -------
@@ -59,28 +69,29 @@ def run_job(job: LinearJob, *, sink: Sink | None = None, token: str | None = Non
         The finished statistics, one a reduction.
     """
     where = where_to_run()
-    plan = _plan(job, where)
-    token = token or uuid.uuid4().hex
+    kept = kept_pass(job.reductions, job.n_rows, job.n_features, job.tile_rows)
+    plan = _plan_again(job, where, kept)
+    sink = None if kept is None else kept.sink(plan.cut.run_tiles)
     if where.alone(plan.tasks, job.operations) and job.blocks is None:
-        totals = _run_serial(plan, sink, token)
+        totals = _run_serial(plan, sink)
     else:
-        totals = _run_dask(plan, where, sink, token)
+        totals = _run_dask(plan, where, sink)
     return [r.finalize(total) for r, total in zip(job.reductions, totals, strict=True)]
 
 
-def _run_serial(plan: LinearPlan, sink: Sink | None, token: str) -> list[Partial]:
+def _run_serial(plan: LinearPlan, sink: Sink | None) -> list[Partial]:
     """The plain loop."""
     job, cut = plan.job, plan.cut
     return fold_alone(
         job.reductions,
         cut.run_tiles.bit_length() - 1,
         list(range(plan.tasks)),
-        lambda number: run_or_recall(job, cut, number, None, sink, token),
+        lambda number: run_or_recall(job, cut, number, None, sink),
         "reading",
     )
 
 
-def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None, token: str) -> list[Partial]:
+def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None) -> list[Partial]:
     from somscale.engine.linear.graph import build_graph
     from somscale.engine.schedulers import compute_graph, ship
 
@@ -95,7 +106,6 @@ def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None, token: str) -> 
         pool=where.workers == "pool",
         job_node=job_node,
         sink=sink,
-        sink_token=token,
     )
     return compute_graph(graph, where, threads=plan.memory.threads, label="reading")
 

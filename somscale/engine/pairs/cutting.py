@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from somscale.engine.linear.cutting import (
     LEAST_OPERATIONS,
@@ -89,6 +89,8 @@ def plan_pairs(
     fixed_threads: bool = False,
     processes: int = 1,
     workers: Workers = "here",
+    run_tiles: int | None = None,
+    task_bytes: int = 0,
 ) -> PairPlan:
     """Cut a job over pairs for a budget.
 
@@ -109,6 +111,11 @@ def plan_pairs(
     workers : {"here", "pool", "cluster"}
         Where tasks run: in this process, in a pool that is sent every task with all
         it needs, or on a cluster whose workers keep what they were sent.
+    run_tiles : int, optional
+        Tiles of a task, where that is not free: in a walk that was begun before, or that
+        fills the blocks of a matrix.
+    task_bytes : int
+        What a task holds besides, for what becomes of its walk.
 
     Raises
     ------
@@ -121,7 +128,7 @@ def plan_pairs(
     reads: dict[PairCut, int] = {}
     stored = job.n_rows * job.n_features * itemsize_of(job)
     for count in range(threads, fewest - 1, -1):
-        for cut in _candidates(job, count * processes, workers):
+        for cut in _candidates(job, count * processes, workers, run_tiles):
             if cut not in reads:
                 reads[cut] = bytes_read(job, cut, processes)
             work = _operations(job, cut, count * processes) / TASK_OPERATIONS
@@ -129,6 +136,7 @@ def plan_pairs(
             if seconds > _MUCH_WORK * least:
                 continue  # not chosen whether it fits or not
             memory = project_pairs(job, cut, baseline=baseline, threads=count, workers=workers)
+            memory = replace(memory, task=memory.task + task_bytes)
             smallest = min(smallest or memory.peak, memory.peak)
             if memory.peak <= budget:
                 fitting.append((seconds, PairPlan(job, cut, memory, reads[cut], stored, budget)))
@@ -141,13 +149,16 @@ def plan_pairs(
     return next(plan for seconds, plan in fitting if seconds <= _MUCH_WORK * least)
 
 
-def _candidates(job: PairJob, workers: int, where: Workers) -> Iterator[PairCut]:
+def _candidates(
+    job: PairJob, workers: int, where: Workers, run_tiles: int | None
+) -> Iterator[PairCut]:
     """Cuts to try, best first: from tasks of the wished size down, then by panels."""
     fan_in = fan_in_of(job)
     whole = ceil_power(job.n_tiles)
-    sizes = _task_sizes(job, workers)
+    sizes = _task_sizes(job, workers) if run_tiles is None else [run_tiles]
     if job.side is Side.SWEEPS:
-        yield from sweep_cuts(job, sizes, readings(job, where), fan_in, workers)
+        cuts = sweep_cuts(job, sizes, readings(job, where), fan_in, workers)
+        yield from (cut for cut in cuts if run_tiles in (None, cut.run_tiles))
         return
     for reading in readings(job, where):
         for tiles in sizes:
@@ -188,7 +199,10 @@ def bytes_read(job: PairJob, cut: PairCut, processes: int) -> int:
         return sweep_bytes(job, cut, processes)
     if job.matrix is not None:
         # a box beside the diagonal, and the one that mirrors it
-        return int(job.n_rows**2 * job.matrix.dtype.itemsize)
+        whole = int(job.n_rows**2 * job.matrix.dtype.itemsize)
+        if job.symmetric and job.side is Side.BOTH:
+            return whole * (job.n_tiles + 1) // (2 * job.n_tiles)
+        return whole
     if job.source is None or cut.reading == "sent":
         return job.n_rows * job.n_features * itemsize_of(job)
     if cut.reading == "memory":

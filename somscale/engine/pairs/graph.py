@@ -7,6 +7,7 @@ a process, or joined to panels that many tasks share.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from somscale.engine.readers.resident import Resident, resident
 from somscale.engine.sink import Sink
 from somscale.reductions.base import Side
 
-__all__ = ["build_pair_graph"]
+__all__ = ["build_pair_graph", "pair_nodes"]
 
 
 def build_pair_graph(
@@ -34,7 +35,6 @@ def build_pair_graph(
     pool: bool = False,
     job_node: Any = None,
     sink: Sink | None = None,
-    sink_token: str = "",
 ) -> PassGraph:
     """Build the graph of a walk over pairs.
 
@@ -50,12 +50,42 @@ def build_pair_graph(
         A future of the job where a cluster has it already.
     sink : Sink, optional
         Where finished tasks are kept.
-    sink_token : str
-        Key under which the sink knows the job.
     """
     job, cut = plan.job, plan.cut
+    keys = _keys(plan, token)
+    work = {"function": pairs_or_recall, "sink": sink}
+    nodes = pair_nodes(plan, token, cut.tasks(job), work, pool=pool, job_node=job_node)
+    return join_tasks(job.reductions, nodes, level=cut.level(job), fan_in=cut.fan_in, token=keys)
+
+
+def _keys(plan: PairPlan, token: str) -> str:
     # a task's partial depends on its tiles, so plans of other cuts must not share its key
-    keys = f"{token}-{cut.run_tiles}-{cut.fan_in}"
+    return f"{token}-{plan.cut.run_tiles}-{plan.cut.fan_in}"
+
+
+def pair_nodes(
+    plan: PairPlan,
+    token: str,
+    tasks: Sequence[Square],
+    work: Mapping[str, Any],
+    *,
+    pool: bool = False,
+    job_node: Any = None,
+) -> list[Node]:
+    """Tasks of a walk, each with the samples it needs.
+
+    Parameters
+    ----------
+    plan, token, pool, job_node
+        As for :func:`build_pair_graph`.
+    tasks : sequence of Square
+        Some of the cut's, in order.
+    work : mapping
+        The "function" of a task, called with the job, what was sent of the samples, `cut` and
+        `task`; and other arguments of its by their names.
+    """
+    job, cut = plan.job, plan.cut
+    keys = _keys(plan, token)
     if job_node is None:
         carried = job.without_samples() if cut.reading == "sent" else job
         job_node = delayed(carried, traverse=False, name=f"somscale-job-{keys}")
@@ -68,13 +98,15 @@ def build_pair_graph(
         panels = _Panels(plan, keys)
     name = f"pairs-{label_of(job.reductions)}-{keys}"
     nodes = []
-    for task in cut.tasks(job):
+    settings = dict(work)
+    function = settings.pop("function")
+    for task in tasks:
         start, stop = cut.run_rows(job, task.row)
-        walk = bound(pairs_or_recall, cut=cut, task=task, sink=sink, token=sink_token)
+        walk = bound(function, cut=cut, task=task, **settings)
         sent = held if panels is None else panels.of(task)
         run = walk(job_node, *sent, dask_key_name=(name, task.number))
         nodes.append(Node(task.number, stop - start, run))
-    return join_tasks(job.reductions, nodes, level=cut.level(job), fan_in=cut.fan_in, token=keys)
+    return nodes
 
 
 def _hold(job: PairJob, token: str, pin: bool) -> Resident:
@@ -118,7 +150,8 @@ class _Panels:
             return [self._kept_box(task)]
         runs = [self._cut.run_rows(self._job, run) for run in (task.row, task.column)]
         rows, columns = runs if self._job.side is Side.BOTH else (runs[0], (0, self._job.n_rows))
-        places = dict.fromkeys([(rows, columns), (columns, rows)])
+        mirrored = [] if self._job.symmetric else [(columns, rows)]
+        places = dict.fromkeys([(rows, columns), *mirrored])
         return [
             bound(_box, a[0], b[0])(
                 self._read(slice(*a), slice(*b)),

@@ -48,6 +48,8 @@ class PairJob:
         The distances (N, N) of the samples, instead of these.
     given : bool
         Whether there is such a matrix.
+    symmetric : bool
+        Whether it is known to equal its transpose, so that one side of it is read.
     kept : Anchors, optional
         SWEEPS: the rows that meet all samples, where these are not all of them.  Columns
         that they lack are read beside the samples.
@@ -67,6 +69,7 @@ class PairJob:
     columns: Mapping[str, RowValues] = field(default_factory=dict)
     matrix: Any = None
     given: bool = False
+    symmetric: bool = False
     kept: Anchors | None = None
 
     def __post_init__(self) -> None:
@@ -145,6 +148,10 @@ class PairJob:
     def without_samples(self) -> PairJob:
         """The same job, its samples left behind."""
         return replace(self, source=None, blocks=None, matrix=None)
+
+    def carried(self) -> PairJob:
+        """The same job for tasks that are told of it later: without what arrives in blocks."""
+        return replace(self, source=None, blocks=None, matrix=self.stored)
 
     @property
     def stored(self) -> Source | None:

@@ -14,7 +14,7 @@ from somscale.engine.readers.resident import Resident
 from somscale.engine.sink import Sink
 from somscale.reductions.base import RunResult
 
-__all__ = ["Panel", "Sent", "pairs_or_recall"]
+__all__ = ["Panel", "Sent", "pairs_or_recall", "reader_of"]
 
 Panel: TypeAlias = tuple[int, int, AnyArray]
 """First row, first column and values of a box of the samples, or of a matrix."""
@@ -28,14 +28,15 @@ def pairs_or_recall(
     cut: PairCut,
     task: Square,
     sink: Sink | None = None,
-    token: str = "",
 ) -> RunResult:
     """Walk one task, or fetch it from the sink where it was finished before."""
-    key = f"{token}/{job.side.value}/{cut.run_tiles}/{task.number}"
-    return recall_or_make(sink, key, lambda: walk_pairs(job, cut, task, _reader(job, sent)))
+    return recall_or_make(
+        sink, task.number, lambda: walk_pairs(job, cut, task, reader_of(job, sent))
+    )
 
 
-def _reader(job: PairJob, sent: tuple[Sent, ...]) -> Reader | None:
+def reader_of(job: PairJob, sent: tuple[Sent, ...]) -> Reader | None:
+    """What a task reads from: what was sent to it, or where the samples are."""
     panels: list[Panel] = []
     for item in sent:
         if isinstance(item, Resident):

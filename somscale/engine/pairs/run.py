@@ -6,9 +6,11 @@ The sibling of :mod:`somscale.engine.linear.run`; here too all ways give the sam
 from __future__ import annotations
 
 import uuid
+from contextlib import suppress
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
+from somscale.engine.checkpoints import KeptPass, kept_pass
 from somscale.engine.memory import budget_bytes
 from somscale.engine.pairs.cutting import PairPlan, plan_pairs
 from somscale.engine.pairs.job import PairJob
@@ -17,6 +19,7 @@ from somscale.engine.readers.resident import release, resident
 from somscale.engine.serial import fold_alone
 from somscale.engine.sink import Sink
 from somscale.engine.where import Where, where_to_run
+from somscale.errors import MemoryBudgetError
 from somscale.reductions.base import Partial
 
 if TYPE_CHECKING:
@@ -30,7 +33,13 @@ def plan_pair_job(job: PairJob, *, lazy: bool = False) -> PairPlan:
     return _plan(job, where_to_run(), lazy=lazy)
 
 
-def _plan(job: PairJob, where: Where, *, lazy: bool = False) -> PairPlan:
+def _plan(
+    job: PairJob,
+    where: Where,
+    *,
+    lazy: bool = False,
+    run_tiles: int | None = None,
+) -> PairPlan:
     return plan_pairs(
         job,
         budget=budget_bytes(),
@@ -39,20 +48,25 @@ def _plan(job: PairJob, where: Where, *, lazy: bool = False) -> PairPlan:
         fixed_threads=lazy or where.fixed_threads,
         processes=where.processes,
         workers=where.workers,
+        run_tiles=run_tiles,
     )
 
 
-def run_pairs(job: PairJob, *, sink: Sink | None = None, token: str | None = None) -> list[Any]:
-    """Compute a job over pairs now.
+def _plan_again(job: PairJob, where: Where, kept: KeptPass | None) -> PairPlan:
+    """Cut a walk as when it was begun, where that fits still."""
+    if kept is not None and kept.run_tiles is not None:
+        with suppress(MemoryBudgetError):
+            return _plan(job, where, run_tiles=kept.run_tiles)
+    return _plan(job, where)
+
+
+def run_pairs(job: PairJob) -> list[Any]:
+    """Compute a job over pairs now; inside `checkpointing`, only what was not finished before.
 
     Parameters
     ----------
     job : PairJob
         What to run.
-    sink : Sink, optional
-        Keeps finished tasks; those it has already are not computed again.
-    token : str, optional
-        Key under which the sink knows this job; needed with a sink.
 
     Returns
     -------
@@ -65,7 +79,9 @@ def run_pairs(job: PairJob, *, sink: Sink | None = None, token: str | None = Non
         No cut fits the budget; nothing was computed.
     """
     where = where_to_run()
-    plan = _plan(job, where)
+    kept = kept_pass(job.reductions, job.n_rows, job.n_features, job.tile_rows)
+    plan = _plan_again(job, where, kept)
+    sink = None if kept is None else kept.sink(plan.cut.run_tiles)
     # fresh keys: a cluster would answer a second try with the failure of the first
     keys = uuid.uuid4().hex
     run = _run_dask
@@ -73,7 +89,7 @@ def run_pairs(job: PairJob, *, sink: Sink | None = None, token: str | None = Non
     if where.alone(plan.tasks, job.operations) and not in_dask:
         run = _run_serial
     try:
-        totals = run(plan, where, keys, sink, token or keys)
+        totals = run(plan, where, keys, sink)
     except BaseException as failure:
         # a notebook keeps the last traceback, whose frames would keep all samples
         clear_frames(failure.__traceback__)
@@ -83,9 +99,7 @@ def run_pairs(job: PairJob, *, sink: Sink | None = None, token: str | None = Non
     return [r.finalize(total) for r, total in zip(job.reductions, totals, strict=True)]
 
 
-def _run_serial(
-    plan: PairPlan, where: Where, keys: str, sink: Sink | None, token: str
-) -> list[Partial]:
+def _run_serial(plan: PairPlan, where: Where, keys: str, sink: Sink | None) -> list[Partial]:
     """The plain loop."""
     job, cut = plan.job, plan.cut
     tasks = cut.tasks(job)
@@ -96,16 +110,12 @@ def _run_serial(
         job.reductions,
         cut.level(job),
         [task.number for task in tasks],
-        lambda position: pairs_or_recall(
-            job, *held, cut=cut, task=tasks[position], sink=sink, token=token
-        ),
+        lambda position: pairs_or_recall(job, *held, cut=cut, task=tasks[position], sink=sink),
         "pairs",
     )
 
 
-def _run_dask(
-    plan: PairPlan, where: Where, keys: str, sink: Sink | None, token: str
-) -> list[Partial]:
+def _run_dask(plan: PairPlan, where: Where, keys: str, sink: Sink | None) -> list[Partial]:
     from somscale.engine.pairs.graph import build_pair_graph
     from somscale.engine.schedulers import compute_graph, ship
 
@@ -118,7 +128,6 @@ def _run_dask(
         pool=where.workers == "pool",
         job_node=job_node,
         sink=sink,
-        sink_token=token,
     )
     return compute_graph(graph, where, threads=plan.memory.threads, label="pairs")
 

@@ -17,10 +17,10 @@ from somscale._types import AnyArray
 from somscale.engine.pairs.job import PairCut, PairJob, rows_of
 from somscale.engine.pairs.panels import Reader, read_listed
 from somscale.engine.pairs.zorder import Square
-from somscale.reductions.base import Block, RunResult, SweepReduction, Way
+from somscale.reductions.base import Block, Partial, RunResult, SweepReduction, Way
 from somscale.reductions.merge import Fold
 
-__all__ = ["walk_sweeps"]
+__all__ = ["sweep_tiles", "walk_sweeps"]
 
 _Span: TypeAlias = tuple[int, int]
 """Place of a group's first row among the kept ones, and the place after its last."""
@@ -31,13 +31,25 @@ def walk_sweeps(job: PairJob, cut: PairCut, task: Square, reader: Reader | None)
 
     Parameters are those of :func:`somscale.engine.pairs.walk.walk_pairs`.
     """
+    fold = Fold(job.reductions[0].fields)
+    for tile, partial in sweep_tiles(job, cut, task, reader):
+        fold.add(0, tile, partial)
+    result = fold.result()
+    if result is None:
+        raise ValueError("a task holds at least one tile")
+    return [result]
+
+
+def sweep_tiles(
+    job: PairJob, cut: PairCut, task: Square, reader: Reader | None
+) -> Iterator[tuple[int, Partial]]:
+    """The tiles of a task by their numbers, each with its partial once its rows have met all."""
     if cut.way is None:
         raise ValueError("a walk in sweeps is cut in some way of its reduction")
     reduction = cast("SweepReduction", job.reductions[0])
     run = _Run(job, cut, cut.way, task, reader, reduction)
     first = task.row * cut.run_tiles
     tiles = range(first, min(first + cut.run_tiles, job.n_tiles))
-    fold = Fold(reduction.fields)
     for some in [tiles] if cut.together else [[tile] for tile in tiles]:
         spans = [run.spans(tile) for tile in some]
         if cut.together:
@@ -45,12 +57,10 @@ def walk_sweeps(job: PairJob, cut: PairCut, task: Square, reader: Reader | None)
         else:
             groups = list(chain.from_iterable(run.meet([one]) for one in spans[0]))
         for tile, own in zip(some, spans, strict=True):
-            fold.add(0, tile, reduction.finish(groups[: len(own)]))
+            partial = reduction.finish(groups[: len(own)])
             del groups[: len(own)]
-    result = fold.result()
-    if result is None:
-        raise ValueError("a task holds at least one tile")
-    return [result]
+            yield tile, partial
+            del partial
 
 
 @dataclass

@@ -28,7 +28,7 @@ from somscale.reductions.base import (
 )
 from somscale.reductions.merge import Fold
 
-__all__ = ["walk_pairs"]
+__all__ = ["square_blocks", "walk_pairs"]
 
 
 def walk_pairs(job: PairJob, cut: PairCut, task: Square, reader: Reader | None) -> RunResult:
@@ -66,6 +66,23 @@ def _walk_square(
     reader: Reader | None,
 ) -> RunResult:
     folds = [Fold(reduction.fields) for reduction in reductions]
+    for left, right, tile in square_blocks(job, cut, task, reader):
+        given = _given(job, left, right, reader)
+        for fold, reduction in zip(folds, reductions, strict=True):
+            partial = fresh_partial(reduction.fields)
+            reduction.tile(left, right, partial, given)
+            fold.add(0, tile.number, partial)
+        del left, right, given  # before more is read
+    return [_result(fold) for fold in folds]
+
+
+def square_blocks(
+    job: PairJob, cut: PairCut, task: Square, reader: Reader | None
+) -> Iterator[tuple[Block, Block, Square]]:
+    """The two blocks of every tile of a task, and the tile, in the order of their tree.
+
+    Who takes them lets go of both before the next: they hold the panels they are cut from.
+    """
     size = cut.panel_tiles
     across = (cut.run_tiles // size).bit_length() - 1
     held: dict[int, list[Block]] = {}
@@ -78,14 +95,8 @@ def _walk_square(
                 held[number] = _read_panel(job, number * size, size, reader)
         left, right = held[square.row], held[square.column]
         for tile in upper_squares(square, size.bit_length() - 1, job.n_tiles):
-            pair = left[tile.row % size], right[tile.column % size]
-            given = _given(job, *pair, reader)
-            for fold, reduction in zip(folds, reductions, strict=True):
-                partial = fresh_partial(reduction.fields)
-                reduction.tile(*pair, partial, given)
-                fold.add(0, tile.number, partial)
+            yield left[tile.row % size], right[tile.column % size], tile
         del left, right  # before more is read
-    return [_result(fold) for fold in folds]
 
 
 def _given(job: PairJob, block_i: Block, block_j: Block, reader: Reader | None) -> Given | None:
@@ -94,7 +105,9 @@ def _given(job: PairJob, block_i: Block, block_j: Block, reader: Reader | None) 
         return None
     rows, columns = slice(block_i.start, block_i.stop), slice(block_j.start, block_j.stop)
     box = reader.read(rows, columns)
-    return Given(box, box if block_i is block_j else reader.read(columns, rows))
+    if block_i is block_j:
+        return Given(box, box)
+    return Given(box, box.T if job.symmetric else reader.read(columns, rows))
 
 
 def _walk_rows(

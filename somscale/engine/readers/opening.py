@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,6 +46,10 @@ class Opened:
         Units of the values.
     left_out : tuple of str
         Variables beside them that are no features.
+    long_name : str or None
+        What the values are.
+    scalars : mapping of str to Variable
+        Coordinates without a dim.
     """
 
     rows: Axes
@@ -54,6 +58,8 @@ class Opened:
     blocks: Blocks | None = None
     units: str | None = None
     left_out: tuple[str, ...] = ()
+    long_name: str | None = None
+    scalars: Mapping[str, xr.Variable] = field(default_factory=dict)
 
 
 def open_labelled(
@@ -69,13 +75,22 @@ def open_labelled(
     units = array.attrs.get("units")
     if array.chunks is not None:
         check_lengths_known(array.data)
-        return Opened(rows, features, None, Blocks.of(array.data, order, len(names)), units)
+        blocks = Blocks.of(array.data, order, len(names))
+        return Opened(rows, features, None, blocks, units, (), *_about(array))
     if source is None:
         chunks = array.encoding.get("preferred_chunks", {})
         # by name: "chunks" would keep the order of the dims in the store
         sizes = tuple(int(chunks.get(dim, 1)) for dim in array.dims)
         source = XarraySource(array.drop_vars(list(array.coords)), sizes)
-    return Opened(rows, features, flatten(source, order, len(names)), None, units)
+    flat = flatten(source, order, len(names))
+    return Opened(rows, features, flat, None, units, (), *_about(array))
+
+
+def _about(array: xr.DataArray) -> tuple[str | None, dict[str, xr.Variable]]:
+    """What the values are, and the coordinates without a dim."""
+    scalars = {str(name): coord.variable for name, coord in array.coords.items() if not coord.dims}
+    name = array.attrs.get("long_name", array.name)
+    return None if name is None else str(name), scalars
 
 
 def sample_dims_of(array: xr.DataArray | xr.Dataset, sample_dims: SampleDims) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -21,7 +22,7 @@ from somscale.engine.readers.views import SelectedFeatures
 from somscale.errors import InputError
 from somscale.reductions.names import EntryNames
 
-__all__ = ["MissingValues", "Samples", "open_samples"]
+__all__ = ["MissingValues", "Samples", "open_samples", "with_conditions"]
 
 MissingValues: TypeAlias = Literal["raise", "drop", "drop_any_sample", "drop_any_feature"]
 _EXPVER = (
@@ -54,6 +55,10 @@ class Samples:
         Weights of the samples.
     excluded : RowValues or None
         True where a mask leaves a sample out.
+    long_name : str or None
+        What the values are.
+    scalars : mapping of str to Variable
+        Coordinates without a dim.
     """
 
     rows: Axes
@@ -67,6 +72,8 @@ class Samples:
     feature_weights: Float | None = None
     sample_weights: RowValues | None = None
     excluded: RowValues | None = None
+    long_name: str | None = None
+    scalars: Mapping[str, xr.Variable] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -142,9 +149,23 @@ def open_samples(
     InputError
         Empty, not of real numbers, of unknown length or with unclear dims.
     """
+    opened = _open(samples, sample_dims, variable, missing)
+    return with_conditions(opened, missing, mask, feature_weights, sample_weights)
+
+
+def with_conditions(
+    opened: Opened,
+    missing: str = "raise",
+    mask: Any = None,
+    feature_weights: Any = None,
+    sample_weights: Any = None,
+) -> Samples:
+    """An opened array as samples, with what a pass is told of them besides their values.
+
+    Parameters and errors are those of :func:`open_samples`.
+    """
     if missing not in get_args(MissingValues):
         raise InputError(f"missing is one of {get_args(MissingValues)}, not {missing!r}")
-    opened = _open(samples, sample_dims, variable, missing)
     rows, features = opened.rows, opened.features
     if rows.size == 0 or features.size == 0:
         raise InputError(
@@ -163,6 +184,8 @@ def open_samples(
         feature_weights=conditions.feature_weights(feature_weights, features),
         sample_weights=conditions.sample_weights(sample_weights, rows),
         excluded=None if taken is None else SampleValues(~taken),
+        long_name=opened.long_name,
+        scalars=opened.scalars,
     )
     return result if chosen is None or chosen.all() else result.select(np.flatnonzero(chosen))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -61,9 +62,7 @@ def open_variables(
     parts = [open_labelled(dataset[n], dims, source=source_of(dataset[n])) for n in names]
     opened = parts[0] if len(parts) == 1 else _side_by_side(names, parts)
     left_out = tuple(str(name) for name in dataset.data_vars if name not in names)
-    return Opened(
-        opened.rows, opened.features, opened.source, opened.blocks, opened.units, left_out
-    )
+    return replace(opened, left_out=left_out)
 
 
 def fitting_variables(dataset: xr.Dataset, sample_dims: SampleDims) -> list[str]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from somscale.codebook import TrainedMap
 from somscale.engine.readers.columns import Column, SampleVectors
 from somscale.engine.readers.samples import Samples
 from somscale.metrics.asking.unit_columns import grid_of
 from somscale.metrics.spec import MetricSpec
+
+if TYPE_CHECKING:
+    from somscale.metrics.asking.stored import StoredMatrices
 
 __all__ = ["Answer", "Candidate", "Problem", "Request", "kind_of"]
 
@@ -67,6 +70,8 @@ class Problem:
         Whether the samples are a matrix of distances, and not vectors.
     sampling : (int, int) or None
         How many anchors estimate sums over pairs, and the seed they are drawn with.
+    stored : StoredMatrices or None
+        Distances and ranks of the samples that need not be computed.
     """
 
     candidates: Mapping[str, Candidate]
@@ -74,6 +79,7 @@ class Problem:
     labels: Column | None = None
     matrix: bool = False
     sampling: tuple[int, int] | None = None
+    stored: StoredMatrices | None = None
 
     @property
     def kind(self) -> str:

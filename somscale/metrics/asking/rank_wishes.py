@@ -12,7 +12,15 @@ from somscale.metrics.asking.question import Problem, Request
 from somscale.metrics.asking.rank_values import RankScope
 from somscale.reductions.rank_want import JACCARD_K_MAX, RankWant
 
-__all__ = ["LABELS", "RANKS", "RankKey", "rank_bundle", "rank_key", "rank_wishes"]
+__all__ = [
+    "LABELS",
+    "RANKS",
+    "RankKey",
+    "rank_bundle",
+    "rank_key",
+    "rank_wishes",
+    "ranked_measure",
+]
 
 RANKS: Final = "ranks"
 """The statistic's name, as formulas ask for it."""
@@ -47,18 +55,19 @@ class RankKey:
 
 
 def rank_key(problem: Problem, request: Request, candidate: str) -> RankKey:
-    """The statistic that a request's formula is called with.
-
-    Squared distances have the ranks of distances.
-    """
+    """The statistic that a request's formula is called with."""
     parameters = request.parameters
-    measure = measure_of(problem, parameters)
-    if measure.distance == "sqeuclidean":
-        measure = replace(measure, distance="euclidean")
+    measure = ranked_measure(measure_of(problem, parameters))
     is_map = problem.kind == "map"
     ties = parameters.get("ties") or ("expected" if is_map else "index")
     space = (parameters.get("space") or "map") if is_map else None
     return RankKey(candidate, measure, str(ties), space)
+
+
+def ranked_measure(measure: Measure) -> Measure:
+    """The distance whose ranks are taken: squared distances have those of distances."""
+    squared = measure.distance == "sqeuclidean"
+    return replace(measure, distance="euclidean") if squared else measure
 
 
 def rank_wishes(problem: Problem, requests: Sequence[Request]) -> dict[RankKey, RankWant]:

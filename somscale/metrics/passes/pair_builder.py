@@ -18,6 +18,7 @@ from somscale.engine.readers.columns import Column, RowValues, SampleVectors
 from somscale.engine.readers.samples import Samples
 from somscale.metrics.asking.pair_wishes import Measure
 from somscale.metrics.asking.question import Problem
+from somscale.metrics.asking.stored import MatrixGaps, StoredSpace
 from somscale.reductions.anchor_walk import Anchors
 from somscale.reductions.pair_rows import PlacedSpace, RowChoice
 from somscale.reductions.pair_walk import RowWalk, tile_rows_of
@@ -52,11 +53,24 @@ class Late:
 
 
 class Builder:
-    """Collects the spaces and columns of a walk as accumulators ask for them."""
+    """Collects the spaces and columns of a walk as accumulators ask for them.
 
-    def __init__(self, problem: Problem, samples: Samples) -> None:
+    Parameters
+    ----------
+    problem : Problem
+        The candidates.
+    samples : Samples
+        What they are judged on.
+    stored : StoredSpace, optional
+        A matrix that is walked in the place of the samples.
+    """
+
+    def __init__(
+        self, problem: Problem, samples: Samples, stored: StoredSpace | None = None
+    ) -> None:
         self.problem = problem
         self.samples = samples
+        self.stored = stored
         self.spaces: dict[str, PlacedSpace] = {}
         self.columns: dict[str, RowValues] = {}
         self.sort_by: str | None = None
@@ -65,7 +79,7 @@ class Builder:
 
     def samples_space(self, measure: Measure) -> str:
         """Name of the samples' space."""
-        if self.problem.matrix:
+        if self.problem.matrix or self.stored is not None:
             self.matrix = "samples"
             return self.matrix
         name = f"samples {measure.distance} {measure.p}"
@@ -90,6 +104,12 @@ class Builder:
                 raise ValueError("a clustering has no distances")
             self.spaces[name] = space
         return name
+
+    @property
+    def n_features(self) -> int:
+        """Features D that the walk reads: none where it reads a matrix."""
+        given = self.problem.matrix or self.stored is not None
+        return 0 if given else self.samples.shape[1]
 
     def code_vectors(self, candidate: str) -> str:
         """Name of the space of the code vectors of samples' units."""
@@ -128,11 +148,12 @@ class Builder:
 
     def choice(self) -> RowChoice:
         """Which samples take part; a mask becomes a column."""
-        samples = self.samples
-        if samples.excluded is not None:
-            self.columns[_EXCLUDED] = samples.excluded
+        samples, stored = self.samples, self.stored
+        excluded = samples.excluded if stored is None else stored.excluded(samples)
+        if excluded is not None:
+            self.columns[_EXCLUDED] = excluded
         return RowChoice(
-            excluded=None if samples.excluded is None else _EXCLUDED,
+            excluded=None if excluded is None else _EXCLUDED,
             missing="drop" if samples.missing == "drop_any_feature" else samples.missing,
             sort_by=self.sort_by,
             groups=self._grouped(),
@@ -147,8 +168,7 @@ class Builder:
 
     def job(self, walk: Any, name: str, accumulators: Sequence[Any]) -> PairJob:
         """The walk over the samples that some accumulators add up."""
-        samples = self.samples
-        n_features = 0 if self.problem.matrix else samples.shape[1]
+        n_features = self.n_features
         kept = (
             [sum(f.nbytes for f in a.gathered(1).values()) // 8 for a in accumulators]
             if (walk is RowWalk)
@@ -162,12 +182,15 @@ class Builder:
             n_features=n_features,
             tile_rows=tile_rows_of(n_features, self.widest, *kept),
             matrix=self.matrix,
+            stored=None if self.stored is None else self.stored.checked,
         )
         return self.over_samples(reduction)
 
     def over_samples(self, reduction: Any, kept: Anchors | None = None) -> PairJob:
         """A walk over the samples, or of some that are kept over all."""
         samples = self.samples
+        if self.stored is not None:
+            return self._over_stored(reduction, self.stored)
         if self.problem.matrix:
             matrix = samples.source if samples.blocks is None else samples.blocks.whole
             return PairJob([reduction], samples.shape[0], columns=self.columns, matrix=matrix)
@@ -178,6 +201,17 @@ class Builder:
             blocks=samples.blocks,
             columns=self.columns,
             kept=kept,
+        )
+
+    def _over_stored(self, reduction: Any, stored: StoredSpace) -> PairJob:
+        if self.problem.stored is not None:
+            self.problem.stored.used.add(stored.name)
+        return PairJob(
+            [reduction],
+            self.samples.shape[0],
+            columns=self.columns,
+            matrix=stored.source,
+            symmetric=stored.symmetric,
         )
 
 
@@ -192,8 +226,8 @@ def fill(job: PairJob, late: Late) -> PairJob:
 
 
 def fill_columns(columns: Mapping[str, RowValues], late: Late) -> dict[str, RowValues]:
-    """Columns of a walk, with the units that a pass has found."""
-    filled = dict(columns)
+    """Columns of a walk, with the units that a pass has found, and the gaps of a matrix."""
+    filled = {n: c.known() if isinstance(c, MatrixGaps) else c for n, c in columns.items()}
     for candidate, units in late.units.items():
         column = filled.get(f"groups:{candidate}")
         if isinstance(column, Column):

@@ -32,6 +32,7 @@ __all__ = [
     "largest_of",
     "late_of",
     "merge_pairs",
+    "reads_samples",
     "units_of_maps",
     "walk_jobs",
 ]
@@ -54,7 +55,7 @@ def find_walks(
         if not walks.jobs or problem.samples is None:
             continue
         if late is None:
-            late = late_of(problem, problem.samples, found)
+            late = late_of(problem, problem.samples, found, reads=reads_samples(walks.jobs))
         known = replace(late, largest=largest_of(own, walks, answers))
         results = [run_pairs(fill(job, known))[0] for job in walks.jobs]
         for key, places in walks.places.items():
@@ -69,13 +70,20 @@ def find_walks(
     return answers
 
 
-def late_of(problem: Problem, samples: Samples, found: Mapping[str, Any]) -> Late:
-    """What earlier passes found, and a look at the samples."""
+def late_of(
+    problem: Problem, samples: Samples, found: Mapping[str, Any], *, reads: bool = True
+) -> Late:
+    """What earlier passes found, and, for walks that read the samples, a look at these."""
     return Late(
-        center=None if problem.matrix else center_now(samples),
-        missing_features=_missing_features(problem, found),
+        center=None if problem.matrix or not reads else center_now(samples),
+        missing_features=_missing_features(problem, found) if reads else None,
         units=units_of_maps(problem, found),
     )
+
+
+def reads_samples(jobs: Sequence[PairJob]) -> bool:
+    """Whether any walk takes distances of samples, and not from a matrix."""
+    return any(not job.given for job in jobs)
 
 
 def largest_of(

@@ -18,7 +18,13 @@ from somscale.metrics.asking.question import Problem
 from somscale.metrics.passes.cluster_passes import find_moments_later
 from somscale.metrics.passes.origins import everyone, first_looks, look_later
 from somscale.metrics.passes.pair_builder import Late, fill
-from somscale.metrics.passes.pair_passes import finished, grid_of_map, joined, largest_of
+from somscale.metrics.passes.pair_passes import (
+    finished,
+    grid_of_map,
+    joined,
+    largest_of,
+    reads_samples,
+)
 from somscale.metrics.passes.pair_walks import Walks, reach_of, rounds_of, walks_of
 
 __all__ = ["find_walks_later", "late_later", "merge_pairs_later", "walks_token"]
@@ -50,7 +56,8 @@ def find_walks_later(
         if not walks.jobs or samples is None or samples.blocks is None:
             continue
         if late is None:
-            late = late_later(problem, samples, found, units, token)
+            reads = reads_samples(walks.jobs)
+            late = late_later(problem, samples, found, units, token, reads=reads)
         known, name = late, f"{token}-{turn}"
         ends = [answers[reach_of(wish).key] for wish in own if wish.need == "shepard"]
         if ends:
@@ -99,6 +106,7 @@ def walks_token(problem: Problem, wishes: Sequence[Wish], before: str) -> str:
     parts: list[Any] = [before, samples.blocks.name, samples.missing, problem.matrix]
     parts += [samples.feature_weights, samples.entry_names]
     parts += [None if samples.excluded is None else samples.excluded.identity()]
+    parts += [None if problem.stored is None else problem.stored.token]
     for wish in wishes:
         parts += [wish.need, wish.candidate, sorted(wish.reads), wish.bins]
         parts += [wish.measure.distance, wish.measure.p, wish.anchors]
@@ -117,14 +125,16 @@ def late_later(
     found: Mapping[str, Any],
     units: Mapping[str, Any],
     token: str,
+    *,
+    reads: bool = True,
 ) -> Any:
-    """What earlier passes found, and a look at the samples, delayed."""
+    """What earlier passes found, and a look at the samples, delayed; see `late_of`."""
     center = None
-    if not problem.matrix and samples.blocks is not None:
+    if reads and not problem.matrix and samples.blocks is not None:
         looks = first_looks(samples, [everyone(samples)])
         center = look_later(samples.blocks, looks, f"pairs-{token}")[0]
     statistics = None
-    if samples.missing == "drop":
+    if reads and samples.missing == "drop":
         known = [s for name, s in found.items() if name.startswith(("units:", "moments:"))]
         if not known:
             known = list(find_moments_later(samples, {"all": everyone(samples)})[0].values())
@@ -140,7 +150,7 @@ def _late_of(center: Float | None, statistics: Any, names: list[str], *units: An
 
 
 def _result_later(problem: Problem, job: PairJob, late: Any, again: bool, token: str) -> Any:
-    job_node = call_later(fill, job.without_samples(), late, name=f"somscale-job-{token}")
+    job_node = call_later(fill, job.carried(), late, name=f"somscale-job-{token}")
     if again and job.blocks is not None:
         # blocks that an earlier pass has read would all be kept for this one
         job = replace(job, blocks=job.blocks.again(job_node, token))

@@ -4,6 +4,8 @@ One walk sees every unordered pair once and serves all of them.  Silhouettes kee
 for every sample and group there; where these are too many for the memory budget, or
 groups are small, a walk of its own keeps some samples and meets all others, which
 computes every distance twice.
+
+A distance that a store has is read there, in walks of its own.
 """
 
 from __future__ import annotations
@@ -18,9 +20,11 @@ from somscale._types import Float, Int
 from somscale.codebook import TrainedMap
 from somscale.engine.pairs.job import PairJob
 from somscale.engine.pairs.run import plan_pair_job
+from somscale.engine.readers.samples import Samples
 from somscale.errors import MemoryBudgetError
-from somscale.metrics.asking.pair_wishes import Wish
+from somscale.metrics.asking.pair_wishes import Measure, Wish
 from somscale.metrics.asking.question import Candidate, Problem
+from somscale.metrics.asking.stored import StoredSpace
 from somscale.metrics.passes.pair_builder import Builder
 from somscale.reductions.distance_ranks import rank_accumulator
 from somscale.reductions.distance_totals import DistanceTotals, MapTotals
@@ -83,28 +87,55 @@ def walks_of(problem: Problem, wishes: Sequence[Wish]) -> Walks:
     walked = [wish for wish in wishes if not wish.linear]
     if samples is None or not walked:
         return Walks([], {})
-    builder = Builder(problem, samples)
+    walks = Walks([], {})
+    for stored, own in _apart(problem, walked):
+        _add_walks(walks, problem, samples, own, stored)
+    return walks
+
+
+def _apart(problem: Problem, wishes: Sequence[Wish]) -> list[tuple[StoredSpace | None, list[Wish]]]:
+    """Wishes that share their walks: all of distances that are computed, those of a matrix."""
+    if problem.stored is None or problem.matrix:
+        return [(None, list(wishes))]
+    stored: dict[Measure, StoredSpace] = {}
+    for measure in dict.fromkeys(wish.measure for wish in wishes):
+        found = problem.stored.distances_of(measure, problem.n_samples)
+        if found is not None:
+            stored[measure] = found
+    rest = [wish for wish in wishes if wish.measure not in stored]
+    read = [(found, [w for w in wishes if w.measure == m]) for m, found in stored.items()]
+    return [*([(None, rest)] if rest else []), *read]
+
+
+def _add_walks(
+    walks: Walks,
+    problem: Problem,
+    samples: Samples,
+    walked: Sequence[Wish],
+    stored: StoredSpace | None,
+) -> None:
+    """Add one walk over pairs, and one that keeps samples where it is needed."""
     small = [w for w in walked if w.need != "silhouettes_of_clusters" or _few(problem, w)]
-    pairs, places = _pair_walk(builder, small)
+    first = len(walks.places)
+    pairs, places = _pair_walk(Builder(problem, samples, stored), small, first)
     if pairs is not None and any(w.need == "silhouettes_of_clusters" for w in small):
         try:
             plan_pair_job(pairs, lazy=samples.lazy)
         except MemoryBudgetError:
             small = [w for w in small if w.need != "silhouettes_of_clusters"]
-            builder = Builder(problem, samples)
-            pairs, places = _pair_walk(builder, small)
-    jobs = [] if pairs is None else [pairs]
-    found = {wish.key: [(0, name)] for wish, name in places.items()}
-    rows = Builder(problem, samples)
+            pairs, places = _pair_walk(Builder(problem, samples, stored), small, first)
+    if pairs is not None:
+        walks.places.update({wish.key: [(len(walks.jobs), n)] for wish, n in places.items()})
+        walks.jobs.append(pairs)
+    rows = Builder(problem, samples, stored)
     kept: list[Any] = []
     for wish in walked:
         if wish not in small or "hausdorff" in wish.reads:
             name = f"{wish.need} {len(kept)}"
             kept.append(_row_accumulator(rows, wish, name))
-            found.setdefault(wish.key, []).append((len(jobs), name))
+            walks.places.setdefault(wish.key, []).append((len(walks.jobs), name))
     if kept:
-        jobs.append(rows.job(RowWalk, "rows", kept))
-    return Walks(jobs, found)
+        walks.jobs.append(rows.job(RowWalk, "rows", kept))
 
 
 def _row_accumulator(builder: Builder, wish: Wish, name: str) -> Any:
@@ -119,11 +150,14 @@ def _few(problem: Problem, wish: Wish) -> bool:
     return problem.size("cluster", wish.candidate) <= _MOST_GROUPS
 
 
-def _pair_walk(builder: Builder, wishes: Sequence[Wish]) -> tuple[PairJob | None, dict[Wish, str]]:
+def _pair_walk(
+    builder: Builder, wishes: Sequence[Wish], first: int
+) -> tuple[PairJob | None, dict[Wish, str]]:
+    """The walk of some wishes; accumulators of all walks have different names."""
     places: dict[Wish, str] = {}
     accumulators: list[Any] = []
     for wish in wishes:
-        name = f"{wish.need} {len(accumulators)}"
+        name = f"{wish.need} {first + len(accumulators)}"
         accumulators.append(_accumulator(builder, wish, name))
         places[wish] = name
     if not accumulators:

@@ -11,7 +11,7 @@ from somscale.engine.pairs.job import PairJob
 from somscale.engine.pairs.run import run_pairs
 from somscale.metrics.asking.question import Problem
 from somscale.metrics.asking.rank_wishes import RankKey
-from somscale.metrics.passes.pair_passes import late_of
+from somscale.metrics.passes.pair_passes import late_of, reads_samples
 from somscale.metrics.passes.rank_walks import RankWalks, fill_ranks, finished_ranks, rank_walks
 from somscale.reductions.rank_want import RankWant
 
@@ -36,7 +36,7 @@ def find_ranks(
     walks = rank_walks(problem, wishes) if walks is None else walks
     if not walks.jobs or problem.samples is None:
         return {}
-    late = late_of(problem, problem.samples, found)
+    late = late_of(problem, problem.samples, found, reads=reads_samples(walks.jobs))
     anchors = None if walks.rows is None else run_job(walks.rows)[0]
     results = [run_pairs(fill_ranks(job, late, anchors))[0] for job in walks.jobs]
     return {

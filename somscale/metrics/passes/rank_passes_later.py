@@ -16,6 +16,7 @@ from somscale.engine.where import where_to_run
 from somscale.metrics.asking.question import Problem
 from somscale.metrics.asking.rank_wishes import RankKey
 from somscale.metrics.passes.cluster_passes import pass_later
+from somscale.metrics.passes.pair_passes import reads_samples
 from somscale.metrics.passes.pair_passes_later import late_later
 from somscale.metrics.passes.rank_walks import RankWalks, fill_ranks, finished_ranks, rank_walks
 from somscale.reductions.rank_want import RankWant
@@ -58,7 +59,7 @@ def find_ranks_later(
     if not walks.jobs or samples is None or samples.blocks is None:
         return {}
     token = f"ranks-{token}"
-    late = late_later(problem, samples, found, units, token)
+    late = late_later(problem, samples, found, units, token, reads=reads_samples(walks.jobs))
     anchors = None
     if walks.rows is not None:
         rows = replace(walks.rows, blocks=None)
@@ -69,9 +70,7 @@ def find_ranks_later(
     results = []
     for number, job in enumerate(walks.jobs):
         own = f"{token}-{number}"
-        node = call_later(
-            fill_ranks, job.without_samples(), late, anchors, name=f"somscale-job-{own}"
-        )
+        node = call_later(fill_ranks, job.carried(), late, anchors, name=f"somscale-job-{own}")
         if (again or number) and job.blocks is not None:
             # blocks that an earlier pass has read would all be kept for this one
             job = replace(job, blocks=job.blocks.again(node, own))

@@ -49,7 +49,10 @@ class RankWalks:
 
 
 def rank_walks(problem: Problem, wishes: Mapping[RankKey, RankWant]) -> RankWalks:
-    """The walks that serve some wishes, one for each distance of the samples."""
+    """The walks that serve some wishes, one for each distance of the samples.
+
+    What a store has is taken in the place of the samples, unless rows of these are drawn.
+    """
     samples = problem.samples
     if samples is None or not wishes:
         return RankWalks([], {})
@@ -76,7 +79,10 @@ def _walk(
     wants: Mapping[str, tuple[RankKey, RankWant]],
     kept: Anchors | None,
 ) -> PairJob:
-    builder = Builder(problem, samples)
+    stored = None
+    if problem.stored is not None and kept is None and not problem.matrix:
+        stored = problem.stored.order_of(measure, measure.space(problem), problem.n_samples)
+    builder = Builder(problem, samples, stored)
     space = builder.samples_space(measure)
     placed: dict[str, tuple[str, RankWant]] = {}
     for name, (key, want) in wants.items():
@@ -94,8 +100,9 @@ def _walk(
         # ranks that tie go by the samples' numbers
         replace(builder.choice(), sort_by=None),
         n_samples=samples.shape[0],
-        n_features=0 if problem.matrix else samples.shape[1],
+        n_features=builder.n_features,
         matrix=builder.matrix,
+        stored=None if stored is None else stored.checked,
     )
     return builder.over_samples(walk, kept)
 

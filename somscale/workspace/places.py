@@ -1,0 +1,25 @@
+"""A workspace by its place, for whoever is given either."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from somscale.store.keys import list_children
+from somscale.store.location import locate
+from somscale.workspace.workspace import Workspace
+
+__all__ = ["as_workspace", "known_workspace"]
+
+
+def as_workspace(store: Any) -> Workspace:
+    """A workspace, or the one at a place."""
+    return store if isinstance(store, Workspace) else Workspace(store)
+
+
+def known_workspace(store: Any) -> Workspace | None:
+    """A workspace, or that at a place for reading; None where there is nothing at all."""
+    if store is None or isinstance(store, Workspace):
+        return store
+    if not list_children(locate(store, read_only=True), ""):
+        return None
+    return Workspace(store, mode="r")
