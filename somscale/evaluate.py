@@ -9,6 +9,7 @@ from typing import Any
 
 import xarray as xr
 
+from somscale.codebook import read_codebook
 from somscale.engine.planview import Plan
 from somscale.engine.readers.opening import SampleDims
 from somscale.engine.readers.variables import Variables
@@ -17,7 +18,6 @@ from somscale.metrics.answering.compute import plan_problem, solve
 from somscale.metrics.asking.problem import READING, pose, with_sampling
 from somscale.metrics.asking.question import Problem
 from somscale.metrics.asking.selection import Metrics, left_out, select
-from somscale.store import open_dataset
 
 __all__ = ["evaluate", "open_candidates", "plan"]
 
@@ -52,8 +52,9 @@ def evaluate(
         Zarr store, a NetCDF or a ``.npy`` file; several paths, or a pattern, to files that
         continue each other along the first sample dim.  None is allowed where clusterings
         are judged against labels alone.
-    projection : Dataset, path, MiniSom, array_like (sample,), or a dict of candidates
-        A map (a path leads to its ``.zarr`` or ``.nc``), an embedding (sample, component),
+    projection : Dataset, path, MiniSom, Somoclu, array_like (sample,), or a dict of candidates
+        A map (a path leads to any file that :func:`somscale.read_codebook` reads), an
+        embedding (sample, component),
         or a clustering (one label a sample).  A dict of candidates of one kind adds the dim
         ``candidate``; the samples are read once for all maps, and twice for all
         clusterings: for their centroids, and about these; pairs and ranks of all maps or
@@ -243,6 +244,5 @@ def open_candidates(projection: Any) -> tuple[dict[str, Any], bool]:
 def _open_candidate(candidate: Any) -> Any:
     """A map that is named by its path; anything else as it is."""
     if isinstance(candidate, str | os.PathLike):
-        with open_dataset(candidate) as som:
-            return som.load()
+        return read_codebook(candidate)
     return candidate

@@ -44,7 +44,8 @@ _SHARED = [
         multiple=True,
         type=_PATH,
         metavar="MAP",
-        help="A codebook (.zarr or .nc). Several are candidates, named by their files.",
+        help="A codebook (.zarr, .nc, .npz, .cod, .wts, .wgt or .csv). Several are candidates, "
+        "named by their files.",
     ),
     click.option(
         "--clusters",

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from somscale.cli.ranks import rank_settings
+from somscale.codebook import read_codebook
 from somscale.engine.planview import Plan
 from somscale.engine.readers.paths import expand
 from somscale.engine.readers.variables import fitting_variables
@@ -108,17 +109,12 @@ def _projection(files: Sequence[Path], options: Mapping[str, Any]) -> Any:
         )
     maps, clusters, embeddings = kinds
     if maps:
-        found: dict[str, Any] = {path.stem: _map(path) for path in maps}
+        found: dict[str, Any] = {path.stem: read_codebook(path) for path in maps}
     else:
         found = {Path(name).stem: _column(files, name) for name in clusters or embeddings}
     if len(found) < len(maps or clusters or embeddings):
         raise InputError("two candidates have the same file name; rename one")
     return found if len(found) > 1 else next(iter(found.values()))
-
-
-def _map(path: Path) -> xr.Dataset:
-    with open_dataset(path) as som:
-        return som.load()
 
 
 def _column(files: Sequence[Path], name: str) -> Any:
