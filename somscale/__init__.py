@@ -5,7 +5,14 @@ from __future__ import annotations
 from somscale import metrics
 from somscale._version import __version__
 from somscale.clustering import cluster_units
-from somscale.codebook import codebook, from_minisom, project
+from somscale.codebook import (
+    codebook,
+    from_minisom,
+    from_somoclu,
+    project,
+    read_codebook,
+    write_codebook,
+)
 from somscale.coranking import CoRanking
 from somscale.errors import (
     ChunkError,
@@ -18,6 +25,7 @@ from somscale.errors import (
     WorkspaceError,
 )
 from somscale.evaluate import evaluate, plan
+from somscale.metrics.comparison.stability import neighborhood_stability
 from somscale.options import set_options
 from somscale.topology import Grid
 from somscale.training import train
@@ -40,9 +48,13 @@ __all__ = [
     "codebook",
     "evaluate",
     "from_minisom",
+    "from_somoclu",
     "metrics",
+    "neighborhood_stability",
     "plan",
     "project",
+    "read_codebook",
     "set_options",
     "train",
+    "write_codebook",
 ]

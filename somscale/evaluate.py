@@ -10,6 +10,7 @@ from typing import Any
 
 import xarray as xr
 
+from somscale.codebook import read_codebook
 from somscale.engine.planview import Plan
 from somscale.engine.readers.opening import SampleDims
 from somscale.engine.readers.variables import Variables
@@ -19,7 +20,6 @@ from somscale.metrics.answering.compute import plan_problem
 from somscale.metrics.asking.problem import READING, pose
 from somscale.metrics.asking.question import Problem
 from somscale.metrics.asking.selection import Metrics
-from somscale.store import open_dataset
 from somscale.workspace import Workspace, as_workspace, known_workspace
 from somscale.workspace.answering import judged_samples, kept_answer, stored_for
 from somscale.workspace.reading import CONDITIONS
@@ -62,8 +62,9 @@ def evaluate(
         continue each other along the first sample dim.  None is allowed where clusterings
         are judged against labels alone.  A workspace stands for its samples, and is the
         `store` as well.
-    projection : Dataset, path, MiniSom, array_like (sample,), or a dict of candidates
-        A map (a path leads to its ``.zarr`` or ``.nc``), an embedding (sample, component),
+    projection : Dataset, path, MiniSom, Somoclu, array_like (sample,), or a dict of candidates
+        A map (a path leads to any file that :func:`somscale.read_codebook` reads), an
+        embedding (sample, component),
         or a clustering (one label a sample).  A dict of candidates of one kind adds the dim
         ``candidate``; the samples are read once for all maps, and twice for all
         clusterings: for their centroids, and about these; pairs and ranks of all maps or
@@ -280,6 +281,5 @@ def open_candidates(projection: Any) -> tuple[dict[str, Any], bool]:
 def _open_candidate(candidate: Any) -> Any:
     """A map that is named by its path; anything else as it is."""
     if isinstance(candidate, str | os.PathLike):
-        with open_dataset(candidate) as som:
-            return som.load()
+        return read_codebook(candidate)
     return candidate

@@ -6,6 +6,7 @@ codes (K, D); δ and adjacency are (K, K) tables; best and second are (N,).
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from typing import Any
@@ -132,3 +133,91 @@ def unit_entropy(labels: Any, units: Any) -> float:
     table = counts_of_units(labels, units)
     parts = [counts.total() / len(units) * entropy(counts.values()) for counts in table.values()]
     return math.fsum(parts)
+
+
+def _mean_of_ties(values: Any, by: Any) -> list[float]:
+    """Values in the order of `by`, each the mean of those that are equal in it (to 1e-12)."""
+    order = np.argsort(by, kind="stable")
+    found: list[float] = []
+    group = [int(order[0])]
+    for before, after in itertools.pairwise(order):
+        if by[after] - by[before] > 1e-12 * by[after]:
+            found += [math.fsum(values[i] for i in group) / len(group)] * len(group)
+            group = []
+        group.append(int(after))
+    return found + [math.fsum(values[i] for i in group) / len(group)] * len(group)
+
+
+def topographic_products(codes: Floats, delta: Floats) -> list[float]:
+    """Mean over k of ln P3(j, k) of every unit; nan where a distance is 0."""
+    codes = codes / (np.abs(codes).max() or 1)  # squares of what is minute underflow
+    distances, products = np.sqrt(reference.squared_distances(codes, codes)), []
+    for j in range(len(codes)):
+        d, e = np.delete(distances[j], j), np.delete(delta[j], j)
+        if not (d.all() and e.all()):
+            products.append(math.nan)
+            continue
+        log_d, log_e = np.log(d), np.log(e)
+        q1 = np.subtract(_mean_of_ties(log_d, e), _mean_of_ties(log_d, d))
+        q2 = np.subtract(_mean_of_ties(log_e, e), _mean_of_ties(log_e, d))
+        logs = [math.fsum(q1[:k] + q2[:k]) / (2 * k) for k in range(1, len(codes))]
+        products.append(math.fsum(logs) / len(logs))
+    return products
+
+
+def intruders(codes: Floats, adjacent: Bools) -> Floats:
+    """Units inside the sphere between the codes of neighbours, (K, K); 0 for no neighbours."""
+    codes = codes / (np.abs(codes).max() or 1)
+    squares = reference.squared_distances(codes, codes)
+    found = np.zeros(adjacent.shape)
+    for u, v in np.argwhere(adjacent):
+        inside = squares[u] + squares[v] < squares[u, v] * (1 - 1e-12)
+        found[u, v] = inside.sum()
+    return found
+
+
+def conn_index(best: Ints, second: Ints, clusters: Any) -> float:
+    """Intra (1 − Inter), cluster by cluster; clusters without samples left out."""
+    size = len(clusters)
+    cadj = np.zeros((size, size))
+    for u, v in zip(best, second, strict=True):
+        cadj[u, v] += 1
+    conn = cadj + cadj.T
+    intra, inter = [], []
+    for k in set(clusters):
+        own = clusters == k
+        if not cadj[own].sum():
+            continue
+        intra.append(cadj[own][:, own].sum() / cadj[own].sum())
+        shares = [0.0]
+        for other in set(clusters) - {k}:
+            far = clusters == other
+            touching = own & (cadj[:, far].sum(axis=1) > 0)
+            if touching.any():
+                shares.append(min(1.0, conn[own][:, far].sum() / conn[touching].sum()))
+        inter.append(max(shares))
+    return float(np.mean(intra) * (1 - np.mean(inter)))
+
+
+def ks_distance(samples: Any, codes: Any) -> float:
+    """Largest |F_N(t) − F_K(t)| over all values t of either."""
+    points = [*samples, *codes]
+    return max(float(abs(np.mean(samples <= t) - np.mean(codes <= t))) for t in points)
+
+
+def ways(samples: Any, codes: Floats, adjacent: Bools) -> Floats:
+    """Lengths of the ways between samples over their units, (N, N)."""
+    best, _ = reference.best_two(samples, codes)
+    paths = shortest_paths(adjacent, np.sqrt(reference.squared_distances(codes, codes)))
+    reach = np.sqrt(reference.smallest_squares(samples, codes))
+    return reach[:, None] + paths[best][:, best] + reach
+
+
+def map_distance(one: Floats, two: Floats) -> float:
+    """Mean over pairs i < j of |d_L − d_M| / (d_L + d_M), 0 where both are."""
+    shares = [
+        abs(one[i, j] - two[i, j]) / (one[i, j] + two[i, j]) if one[i, j] + two[i, j] else 0.0
+        for i in range(len(one))
+        for j in range(i + 1, len(one))
+    ]
+    return math.fsum(shares) / len(shares)

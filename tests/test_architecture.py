@@ -34,7 +34,7 @@ ALLOWED = {
     "spaces": FLOOR | {"kernels", "topology"},
     "reductions": FLOOR | {"kernels", "topology", "spaces"},
     "engine": FLOOR | {"reductions"},
-    "codebook": FLOOR | {"topology", "reductions", "engine"},
+    "codebook": FLOOR | {"topology", "reductions", "engine", "store"},
     "store": FLOOR | PASSES,
     "training": FLOOR | {"topology", "reductions", "engine", "codebook"},
     "clustering": FLOOR | {"topology", "codebook"},

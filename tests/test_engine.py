@@ -292,9 +292,7 @@ def kept(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize("failing", [0, 3, 7])
-def test_a_failed_pass_goes_on_where_it_stopped(
-    kept: tuple[Path, Path], failing: int
-) -> None:
+def test_a_failed_pass_goes_on_where_it_stopped(kept: tuple[Path, Path], failing: int) -> None:
     runs, log = kept
     case = gaussian()
     source = LoggedSource(case.samples, log=log, broken=failing * TILE + 2)

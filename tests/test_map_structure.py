@@ -213,6 +213,7 @@ WEIGHTED = [
 GIVEN: dict[str, Any] = {
     "temperature": np.array([0.6, 1.7]),
     "delta": np.array([0.0, 1, 2, 3, 4, 5]),
+    "unit_clusters": np.arange(12) // 5,
 }
 FINISHED = {
     name: inspect.signature(formula(name))

@@ -103,6 +103,18 @@ LAWS = {
     "hit_entropy": Law(),
     "codebook_davies_bouldin": Law(ideal=0),
     "map_distance_correlation": Law(ideal=1),
+    "topographic_product": Law(ideal=0),
+    "unit_topographic_product": Law(ideal=0),
+    "zrehen_measure": Law(ideal=0),
+    "unit_zrehen_measure": Law(ideal=0),
+    "conn_index": Law(),
+    "unit_intra_connectivity": Law(),
+    # more samples make smaller differences significant
+    "map_embedding_accuracy": Law(twice=None, ideal=1),
+    "feature_ks_distance": Law(ideal=0),
+    "feature_embedding_p_value": Law(twice=None, ideal=1),
+    "feature_mean_difference": Law(twice=None),
+    "feature_variance_ratio": Law(twice=None),
     "nmco": Law(ideal=0),
     "entropy_sum": Law(ideal=0),
     "class_scatter_index": Law(ideal=1),
@@ -211,6 +223,11 @@ CHOICES: dict[str, list[Any]] = {
     "space": [None],
     "norm": ["lueks", "region"],
     "normalizer": ["symmetric", "lee"],
+    "unit_clusters": [None, "thirds"],  # of the units, however many there are
+    "map_embedding_accuracy.test": ["ks", "moments"],
+    "feature_embedding_p_value.test": ["ks", "mean", "variance"],
+    "weighted": [False, True],
+    "significance": [0.05, 0.4],
     "side": ["both", "row", "column"],
 }
 DATA = {
@@ -419,6 +436,9 @@ def value(spec: MetricSpec, problem: Problem, **parameters: Any) -> xr.DataArray
     if "agreement" in spec.tables:
         first = np.asarray(problem[0])[:, 0]
         parameters["labels"] = first > first.mean()
+    if "unit_clusters" in spec.defaults and parameters.get("unit_clusters", True):
+        size = problem[1].sizes["unit"]
+        parameters["unit_clusters"] = np.arange(size) * 3 // size
     found: xr.DataArray = getattr(metrics, spec.name)(*problem, **parameters)
     return found
 

@@ -14,6 +14,7 @@ import xarray as xr
 
 from somscale.cli.ranks import rank_settings
 from somscale.cli.storing import is_workspace
+from somscale.codebook import read_codebook
 from somscale.engine.planview import Plan
 from somscale.engine.readers.paths import expand
 from somscale.engine.readers.variables import fitting_variables
@@ -182,8 +183,7 @@ def _map(path: Path, kept: Workspace | None) -> xr.Dataset:
         som = kept.open(f"maps/{path}")
         assert isinstance(som, xr.Dataset)
         return som
-    with open_dataset(path) as som:
-        return som.load()
+    return read_codebook(path)
 
 
 def _column(files: Sequence[Path], name: str, own: Workspace | None) -> Any:

@@ -64,7 +64,8 @@ JUDGING = [
         multiple=True,
         type=PATH,
         metavar="MAP",
-        help="A codebook (.zarr or .nc). Several are candidates, named by their files.",
+        help="A codebook (.zarr, .nc, .npz, .cod, .wts, .wgt or .csv). Several are candidates, "
+        "named by their files.",
     ),
     click.option(
         "--clusters",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from somscale.codebook.dataset import CODEBOOK_NAMES, TrainedMap, codebook
+from somscale.codebook.formats import from_somoclu, read_codebook
 from somscale.codebook.matching import matched
 from somscale.codebook.minisom import from_minisom
-from somscale.codebook.opening import as_map
+from somscale.codebook.opening import as_map, is_map
 from somscale.codebook.project import project
+from somscale.codebook.writing import write_codebook
 
 __all__ = [
     "CODEBOOK_NAMES",
@@ -14,6 +16,10 @@ __all__ = [
     "as_map",
     "codebook",
     "from_minisom",
+    "from_somoclu",
+    "is_map",
     "matched",
     "project",
+    "read_codebook",
+    "write_codebook",
 ]

@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import os
+from collections.abc import Callable
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from somscale.codebook.dataset import GRID_ARRAYS, TrainedMap, read_weights
+from somscale.codebook.formats import from_somoclu, read_codebook
 from somscale.codebook.minisom import from_minisom
 from somscale.errors import InputError
 from somscale.topology import Grid
 
-__all__ = ["as_map"]
+__all__ = ["as_codebook", "as_map", "is_map"]
+
+_TOOLS: Final[dict[str, Callable[[Any], xr.Dataset]]] = {
+    "minisom": from_minisom,
+    "somoclu": from_somoclu,
+}
+"""Packages whose trained objects are maps."""
+
+
+def is_map(candidate: Any) -> bool:
+    """Whether something is a Dataset, or a trained map of a package that is known."""
+    return isinstance(candidate, xr.Dataset) or _package(candidate) in _TOOLS
+
+
+def as_codebook(som: Any) -> Any:
+    """A map as a Dataset: read from its path, or made of another tool's; or what it is else.
+
+    Raises
+    ------
+    InputError
+        The file or the object holds no map.
+    """
+    if isinstance(som, str | os.PathLike):
+        return read_codebook(som)
+    make = _TOOLS.get(_package(som))
+    return som if make is None else make(som)
+
+
+def _package(candidate: Any) -> str:
+    return type(candidate).__module__.split(".")[0]
 
 
 def as_map(som: Any) -> TrainedMap:
-    """Read a map: a Dataset made by :func:`somscale.codebook`, or a trained MiniSom.
+    """Read a map: a codebook, its path, or a trained MiniSom or Somoclu.
 
     Raises
     ------
@@ -26,12 +58,11 @@ def as_map(som: Any) -> TrainedMap:
     """
     if isinstance(som, TrainedMap):
         return som
-    if type(som).__module__.split(".")[0] == "minisom":
-        som = from_minisom(som)
+    som = as_codebook(som)
     if not isinstance(som, xr.Dataset) or "codes" not in som or "grid" not in som.attrs:
         raise InputError(
             f"the map is a {type(som).__name__}, not a codebook; make one with "
-            "ss.codebook(weights, grid), ss.train or ss.from_minisom"
+            "ss.codebook(weights, grid), ss.train, ss.read_codebook or ss.from_minisom"
         )
     codes = som["codes"]
     if codes.ndim < 2 or "unit" not in codes.dims:

@@ -34,8 +34,8 @@ def project(samples: Any, som: Any, **reading: Any) -> xr.Dataset:
     ----------
     samples : array, DataArray, Dataset, Dask array, zarr.Array or path
         As in :func:`somscale.evaluate`.
-    som : Dataset or MiniSom
-        The map.
+    som : Dataset, path, MiniSom or Somoclu
+        The map; a path leads to any file that :func:`somscale.read_codebook` reads.
     **reading
         ``sample_dims``, ``variable``, ``missing``, ``mask``, ``feature_weights``: how to read
         the samples, as in :func:`somscale.evaluate`.

@@ -37,8 +37,19 @@ from somscale.metrics.clusters.silhouettes import (
     silhouette_score,
     squared_silhouette,
 )
+from somscale.metrics.comparison.aligned import aligned_code_distance
+from somscale.metrics.comparison.map_distance import map_distance
 from somscale.metrics.maps.combined import combined_error, unit_combined_error
+from somscale.metrics.maps.conn_index import conn_index, unit_intra_connectivity
+from somscale.metrics.maps.density import p_matrix, u_star_matrix
 from somscale.metrics.maps.distortion import distortion, distortion_parts, unit_distortion
+from somscale.metrics.maps.embedding import (
+    feature_embedding_p_value,
+    feature_ks_distance,
+    feature_mean_difference,
+    feature_variance_ratio,
+    map_embedding_accuracy,
+)
 from somscale.metrics.maps.fields import (
     codes,
     composite,
@@ -47,6 +58,8 @@ from somscale.metrics.maps.fields import (
     rms_per_feature,
     samples_dropped,
 )
+from somscale.metrics.maps.intruders import unit_zrehen_measure, zrehen_measure
+from somscale.metrics.maps.products import topographic_product, unit_topographic_product
 from somscale.metrics.maps.quantization import (
     dead_units,
     explained_variance,
@@ -145,6 +158,7 @@ from somscale.metrics.ranks.units import (
 __all__ = [
     "adjusted_mutual_info_score",
     "adjusted_rand_score",
+    "aligned_code_distance",
     "auc_r_nx",
     "b_nx",
     "bcubed_f_score",
@@ -173,6 +187,7 @@ __all__ = [
     "combined_error",
     "completeness_score",
     "composite",
+    "conn_index",
     "continuity",
     "coranking_matrix",
     "davies_bouldin_index",
@@ -185,6 +200,10 @@ __all__ = [
     "dunn_index",
     "entropy_sum",
     "explained_variance",
+    "feature_embedding_p_value",
+    "feature_ks_distance",
+    "feature_mean_difference",
+    "feature_variance_ratio",
     "features_dropped",
     "fowlkes_mallows_score",
     "frequency",
@@ -197,7 +216,9 @@ __all__ = [
     "kruskal_shepard_error",
     "label_distribution",
     "lcmc",
+    "map_distance",
     "map_distance_correlation",
+    "map_embedding_accuracy",
     "mean_r_nx",
     "metric_stress",
     "mirkin_metric",
@@ -210,6 +231,7 @@ __all__ = [
     "nmco",
     "normalized_mirkin_metric",
     "normalized_mutual_info_score",
+    "p_matrix",
     "pair_counts",
     "pair_f_score",
     "pair_jaccard_score",
@@ -244,21 +266,26 @@ __all__ = [
     "squared_silhouette",
     "topographic_error",
     "topographic_function",
+    "topographic_product",
     "trustworthiness",
     "u_matrix",
     "u_n",
+    "u_star_matrix",
     "u_x",
     "unit_combined_error",
     "unit_continuity",
     "unit_distortion",
     "unit_entropy",
+    "unit_intra_connectivity",
     "unit_label_entropy",
     "unit_q_nx",
     "unit_quantization_error",
     "unit_rank_quality",
     "unit_simplified_silhouette",
     "unit_topographic_error",
+    "unit_topographic_product",
     "unit_trustworthiness",
+    "unit_zrehen_measure",
     "v_measure_score",
     "variation_of_information",
     "villmann_function",
@@ -267,4 +294,5 @@ __all__ = [
     "weighted_differential_topographic_function",
     "within_scatter",
     "xie_beni_index",
+    "zrehen_measure",
 ]

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 import xarray as xr
 
 from somscale.metrics.answering.given_matrix import compute_matrix_index
+from somscale.metrics.answering.map_alone import compute_map_alone
 from somscale.metrics.answering.single import (
     compute_clusters_index,
     compute_map_index,
@@ -81,6 +82,7 @@ def map_index(
     undefined: str = "",
     values_on: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     variants: Variants | None = None,
+    of_map_alone: bool = False,
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
     """Declare an index of samples and a map; see :class:`MetricSpec` for the facts."""
     facts: dict[str, Any] = {**locals(), "subject": "map", "variants": variants or {}}
@@ -223,6 +225,8 @@ def _declare(formula: Callable[..., Value], facts: dict[str, Any]) -> IndexFunct
     if "ranks" in spec.needs and PARTS_OF_A_MATRIX.issuperset(spec.tables):
         function.from_matrix = _matrix_function(spec)  # type: ignore[attr-defined]
         text += _ALSO_MATRICES.format(formula.__name__)
+    if spec.of_map_alone:
+        text += _ALSO_MAPS.format(formula.__name__)
     function.__doc__ = public_docstring(text, spec)
     function.__signature__ = _signature(formula, spec)  # type: ignore[attr-defined]
     function.spec = spec  # type: ignore[attr-defined]
@@ -236,7 +240,17 @@ def _map_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
     def public(samples: Any, som: Any, **parameters: Any) -> xr.DataArray:
         return compute_map_index(spec, samples, som, parameters)
 
-    return public
+    def of_either(samples: Any, som: Any = None, **parameters: Any) -> xr.DataArray:
+        if som is None:
+            return compute_map_alone(spec, samples, parameters)
+        return public(samples, som, **parameters)
+
+    return of_either if spec.of_map_alone else public
+
+
+_ALSO_MAPS = """
+
+It reads nothing of the samples: ``{}(som)`` takes the map alone."""
 
 
 def _projection_function(spec: MetricSpec) -> Callable[..., xr.DataArray]:
@@ -356,6 +370,8 @@ def _signature(formula: Callable[..., Value], spec: MetricSpec) -> Any:
     }[spec.subject]
     policies = [*policies, *(_SAMPLING if spec.estimable else [])]
     first = [inspect.Parameter(name, kind, annotation="Any") for name in data]
+    if spec.of_map_alone:
+        first[-1] = first[-1].replace(default=None)
     return inspect.Signature([*first, *own, *policies], return_annotation="xr.DataArray")
 
 

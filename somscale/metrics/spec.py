@@ -43,7 +43,8 @@ class MetricSpec:
         Pure function of the finished statistics in `needs`.
     needs : tuple of str
         Statistics that the formula is called with, in order: "units" (of a map), "grid",
-        "table" (labels × clusters); of clusters "moments", "cluster_pairs", "extremes",
+        "table" (labels × clusters), "marginals" (of a map's features); of clusters
+        "moments", "cluster_pairs", "extremes",
         "silhouettes_of_clusters", "centroid_silhouettes", "squared_silhouettes"; of a
         projection "totals", "ranked", "shepard", over pairs of samples, and "ranks" of
         neighbours; "bmu", the best-matching units of a map's samples.  In the place of ""
@@ -95,6 +96,8 @@ class MetricSpec:
         :class:`~somscale.reductions.pair_stats.ClusterPairs`, or which parts of
         :class:`~somscale.reductions.rank_stats.RankStats`: "curves", "full" (those for all K
         up to N − 1), "surface", "samples", "jaccard", "agreement" (with labels), "matrix".
+    of_map_alone : bool
+        Whether the formula reads nothing of the samples, so that a map will do.
     """
 
     name: str
@@ -120,6 +123,7 @@ class MetricSpec:
     variants: Variants
     totals: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
+    of_map_alone: bool = False
 
     @property
     def scalar(self) -> bool:

@@ -325,6 +325,8 @@ class UnitsReduction:
         left_out = search.left_out()
         nobody = faulty if left_out is None else faulty | left_out
         search.best[nobody] = search.second[nobody] = -1
+        # before the last sweep, for reductions that go by it there
+        state.rows.published[self.name] = search.best
         state.squares = np.zeros(len(state.rows))
         state.second_squares = np.zeros(len(state.rows))
         state.undecided = None

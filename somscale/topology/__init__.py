@@ -6,6 +6,7 @@ from somscale.topology.grid import Grid
 from somscale.topology.lattice import Delta, Neighborhood, Offset, Periodic, Topology
 from somscale.topology.neighborhood import KERNELS, NeighborhoodKernel, neighborhood_kernel
 from somscale.topology.paths import group_units, path_lengths
+from somscale.topology.symmetries import symmetries
 
 __all__ = [
     "KERNELS",
@@ -19,4 +20,5 @@ __all__ = [
     "group_units",
     "neighborhood_kernel",
     "path_lengths",
+    "symmetries",
 ]

@@ -67,6 +67,7 @@ def bundle_of(
         "": None,
         "table": found.get(f"table:{candidate}"),
         "moments": found.get(f"moments:{candidate}"),
+        "marginals": found.get(f"marginals:{candidate}"),
         "units": found.get(f"units:{candidate}"),
         "bmu": units.get(candidate),
         "silhouettes": found.get(f"units:{candidate}"),

@@ -240,6 +240,8 @@ def _reading(problem: Problem) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple | xr.DataArray):
+        value = np.asarray(value)
     if not isinstance(value, np.ndarray):
         return plain(value)
     if value.dtype.kind == "i" and len(value) > 2 and (np.diff(value) == 1).all():

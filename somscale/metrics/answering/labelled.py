@@ -85,8 +85,12 @@ def plain(value: Any) -> Any:
     """A parameter as files can hold it."""
     if callable(value):
         return getattr(value, "__name__", type(value).__name__)
+    if isinstance(value, list | tuple | xr.DataArray):
+        value = np.asarray(value)
     if isinstance(value, np.ndarray) and value.size == 1:
         return value.item()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OUST":
+        return value.tolist()
     # attributes of netCDF hold no booleans
     return int(value) if isinstance(value, bool | np.bool_) else value
 

@@ -107,6 +107,11 @@ def pairs_obstacle(spec: MetricSpec, problem: Problem) -> str | None:
             f"sample_weights= has no meaning for {what} of samples, of which every one counts "
             "once; ask for it in a call of its own, without weights"
         )
+    if weighted and "marginals" in spec.needs:
+        return (
+            "sample_weights= has no meaning for tests of distributions, which count samples; ask "
+            "for it in a call of its own, without weights"
+        )
     return None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from somscale.codebook.opening import is_map
 from somscale.codebook.passes import without_gapped_features
 from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import Column, code_dtype
@@ -233,7 +234,7 @@ def _kind(candidate: Any, rows: Coordinates) -> str:
         raise InputError(
             "several candidates are a dict of names, like {'small': som, 'large': som}"
         )
-    if isinstance(candidate, xr.Dataset) or type(candidate).__module__.startswith("minisom"):
+    if is_map(candidate):
         return "map"
     shape: tuple[Any, ...] | str
     try:

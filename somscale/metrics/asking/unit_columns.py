@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import xarray as xr
 
-from somscale.codebook import TrainedMap, as_map
+from somscale.codebook import TrainedMap, as_map, is_map
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.metrics.asking.candidates import Coordinates, open_clusters
@@ -46,7 +45,7 @@ def open_units(units: Any, grid: Any, like: Coordinates, *, missing: Any) -> Uni
         A unit that the grid does not have, or something that is no grid.
     """
     if not isinstance(grid, Grid):
-        if not isinstance(grid, xr.Dataset) and not type(grid).__module__.startswith("minisom"):
+        if not is_map(grid):
             raise InputError(
                 f"the grid is a {type(grid).__name__}, not a Grid or a map; the order is "
                 "(labels, units, grid)"

@@ -66,6 +66,7 @@ def codebook_davies_bouldin(units: UnitStats) -> Value:
     source="Bezdek & Pal 1995, An index of topological preservation for feature extraction, "
     "Pattern Recognition 28",
     undefined="distances that are all equal, and maps of fewer than 3 or more than 4,096 units",
+    of_map_alone=True,
 )
 def map_distance_correlation(units: UnitStats, grid: Grid) -> Value:
     """Spearman correlation of distances on the map and distances of the code vectors.

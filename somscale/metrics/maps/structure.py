@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from somscale._types import Float
 from somscale.metrics.checks import check_flag, check_neighborhood
 from somscale.metrics.code_distances import code_distances
 from somscale.metrics.public import map_index
@@ -15,7 +16,7 @@ from somscale.metrics.values import Value, undefined
 from somscale.reductions.units import UnitStats
 from somscale.topology import Grid
 
-__all__ = ["hit_entropy", "u_matrix"]
+__all__ = ["hit_entropy", "u_matrix", "unit_heights"]
 
 
 @map_index(
@@ -29,6 +30,7 @@ __all__ = ["hit_entropy", "u_matrix"]
     "analysis, INNC'90",
     check=check_neighborhood,
     undefined="units without neighbours",
+    of_map_alone=True,
 )
 def u_matrix(
     units: UnitStats, grid: Grid, *, neighborhood: Literal["edge", "vertex"] | None = None
@@ -47,6 +49,13 @@ def u_matrix(
     A value of the map alone: units without samples have one too.  nan for units without
     neighbours.
     """
+    return unit_heights(units, grid, neighborhood)
+
+
+def unit_heights(
+    units: UnitStats, grid: Grid, neighborhood: Literal["edge", "vertex"] | None
+) -> Float:
+    """Mean distance of each unit's code vector to its neighbours', (K,); nan without any."""
     edges = grid.edges(neighborhood)
     lengths = code_distances(units.codes, *edges.T)
     sums, counts = np.zeros(units.n_units), np.zeros(units.n_units)

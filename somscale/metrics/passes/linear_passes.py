@@ -15,6 +15,7 @@ from somscale.reductions.contingency import (
     LARGE_DENSE_CELLS,
     ContingencyReduction,
 )
+from somscale.reductions.marginals import MarginalsReduction
 from somscale.reductions.units import UnitsReduction
 
 __all__ = ["first_job"]
@@ -51,6 +52,11 @@ def first_job(
                     silhouettes="silhouettes" in needs,
                 )
             )
+            if "marginals" in needs:
+                # after the units, which say who takes part
+                reductions.append(
+                    MarginalsReduction(candidate.codes, seen, name=f"marginals:{name}")
+                )
         else:
             continue
         if "table" in needs and problem.labels is not None:
