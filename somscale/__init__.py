@@ -16,6 +16,7 @@ from somscale.codebook import (
 from somscale.coranking import CoRanking
 from somscale.errors import (
     ChunkError,
+    ClusterError,
     InputError,
     MemoryBudgetError,
     SampleValueError,
@@ -33,6 +34,7 @@ from somscale.workspace import Workspace
 
 __all__ = [
     "ChunkError",
+    "ClusterError",
     "CoRanking",
     "Grid",
     "InputError",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 __all__ = [
     "ChunkError",
+    "ClusterError",
     "InputError",
     "MemoryBudgetError",
     "SampleValueError",
@@ -46,6 +47,10 @@ class MemoryBudgetError(SomscaleError, MemoryError):
     """
 
     needed: int = 0
+
+
+class ClusterError(SomscaleError, RuntimeError):
+    """The Dask cluster that computes was lost before the work was done."""
 
 
 class WorkspaceError(SomscaleError, OSError):

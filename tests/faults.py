@@ -31,7 +31,7 @@ WRITES = frozenset({"set", "delete"})
 READS = frozenset({"get", "exists", "list"})
 _HEAVY = ["somscale.evaluate", "somscale.kernels.loops", "dask.array", "threadpoolctl"]
 Kind: TypeAlias = Literal["EIO", "ENOSPC", "torn"]
-Victim: TypeAlias = Literal["process", "worker"]
+Victim: TypeAlias = Literal["process", "worker", "scheduler"]
 
 
 @dataclass
@@ -312,9 +312,9 @@ def run_and_kill(
         Seconds from its start, or from when `once` exists.
     once : Path, optional
         A file that the process makes when it is about to be of interest.
-    victim : {"process", "worker"}
+    victim : {"process", "worker", "scheduler"}
         "process" kills it with all its children; "worker" one child that computes, drawn by
-        `seed`, and lets the rest go on.
+        `seed`, and "scheduler" the one that gives out tasks, and both let the rest go on.
 
     Returns
     -------
@@ -337,7 +337,10 @@ def run_and_kill(
             _, said = process.communicate(timeout=after)
             return False, process.returncode, said
         except subprocess.TimeoutExpired:
-            struck = _kill_worker(process.pid, seed) if victim == "worker" else _kill_all(process)
+            if victim == "process":
+                struck = _kill_all(process)
+            else:
+                struck = _kill_child(process.pid, _CHILDREN[victim], seed)
         _, said = process.communicate(timeout=timeout)
         return struck, process.returncode, said
     finally:
@@ -352,11 +355,15 @@ def _kill_all(process: subprocess.Popen[str]) -> bool:
     return alive
 
 
-def _kill_worker(pid: int, seed: int) -> bool:
-    """Kill a child that computes; multiprocessing's own helpers compute nothing."""
+_CHILDREN: dict[Victim, str] = {"worker": "spawn_main", "scheduler": "dask_scheduler"}
+"""What stands in their command lines."""
+
+
+def _kill_child(pid: int, named: str, seed: int) -> bool:
+    """Kill a child; multiprocessing's own helpers compute nothing."""
     try:
         children = psutil.Process(pid).children(recursive=True)
-        workers = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        workers = [child for child in children if named in " ".join(child.cmdline())]
     except psutil.NoSuchProcess:
         return False
     if not workers:

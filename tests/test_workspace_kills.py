@@ -1,4 +1,4 @@
-"""A few random kills of a run and of its workers; more with SOMSCALE_KILLS=20."""
+"""A few random kills of a run and of its workers; more, of a scheduler too, by SOMSCALE_KILLS=20."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from workspace_kills import kill, undisturbed
 KILLS = int(os.environ.get("SOMSCALE_KILLS", "2"))
 
 
-@pytest.mark.parametrize("victim", ["process", "worker"])
+VICTIMS = ["process", "worker", *(["scheduler"] if "SOMSCALE_KILLS" in os.environ else [])]
+
+
+@pytest.mark.parametrize("victim", VICTIMS)
 def test_killed_runs_end_with_the_same_bytes(victim: Victim, tmp_path: Path) -> None:
     whole, seconds = undisturbed(tmp_path / "whole", 1500, 0, victim)
     runs = kill(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -12,6 +14,7 @@ from somscale.engine.blas import single_threaded_blas
 from somscale.engine.joining import PassGraph
 from somscale.engine.memory import worker_count
 from somscale.engine.progress import progress_bar
+from somscale.errors import ClusterError
 from somscale.reductions.base import Partial
 
 if TYPE_CHECKING:
@@ -85,7 +88,7 @@ def _compute_on_cluster(
 ) -> tuple[Any, ...]:
     from distributed import as_completed
 
-    with bar:
+    with bar, _cluster_there():
         watched = [] if bar.disable else graph.runs
         # in one call: a run that ends before it is asked for again would be computed again
         future, *runs = client.compute([dask.delayed(tuple)(wanted), *watched])
@@ -98,6 +101,27 @@ def _compute_on_cluster(
     return result
 
 
+@contextmanager
+def _cluster_there() -> Iterator[None]:
+    """Say in a sentence that a cluster was lost, and where the work goes on."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except (CancelledError, CommClosedError, KilledWorker) as error:
+        what = "workers of the Dask cluster died again and again, last of them with"
+        if not isinstance(error, KilledWorker):
+            what = "the connection to the Dask scheduler was lost:"
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ClusterError(
+            f"{what} {reason}; start the cluster anew: a run in a workspace (store=) kept what was "
+            "finished, and the same call goes on from there"
+        ) from error
+
+
 def ship(client: Any, job: LinearJob | PairJob) -> Any:
     """Send what a job holds in memory to every worker once, unless it is small."""
     held = sum(column.values.nbytes for column in job.columns.values())
@@ -107,4 +131,5 @@ def ship(client: Any, job: LinearJob | PairJob) -> Any:
         held += source.shape[0] * source.shape[1] * source.dtype.itemsize
     if held < _EMBED_BYTES or job.blocks is not None:
         return None
-    return client.scatter(job, broadcast=True, hash=False)
+    with _cluster_there():
+        return client.scatter(job, broadcast=True, hash=False)

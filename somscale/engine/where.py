@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from somscale.engine.memory import Workers, baseline_bytes, worker_count
-from somscale.errors import InputError
+from somscale.errors import ClusterError, InputError
 from somscale.options import get_options
 
 __all__ = ["Where", "where_to_run"]
@@ -65,7 +65,13 @@ def where_to_run() -> Where:
             "scheduler='distributed' needs a running cluster; make a dask.distributed.Client first"
         )
     if client is not None:
-        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        known = client.scheduler_info(n_workers=-1).get("workers")
+        if known is None:
+            raise ClusterError(
+                "the Dask client has lost its scheduler; start the cluster anew: a run in a "
+                "workspace (store=) kept what was finished, and the same call goes on from there"
+            )
+        workers = known.values()
         threads = max((w["nthreads"] for w in workers), default=1)
         held = max((w["metrics"].get("memory", 0) for w in workers), default=0)
         baseline = held or baseline_bytes()
