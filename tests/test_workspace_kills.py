@@ -1,4 +1,4 @@
-"""A few random kills of a run and of its workers; more, of a scheduler too, by SOMSCALE_KILLS=20."""
+"""Random kills of a run and of its workers; many, and of a scheduler, by SOMSCALE_KILLS=20."""
 
 from __future__ import annotations
 

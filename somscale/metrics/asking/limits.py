@@ -16,6 +16,7 @@ from somscale.metrics.spec import MetricSpec
 from somscale.reductions.rank_want import JACCARD_K_MAX
 
 __all__ = [
+    "is_dear",
     "is_long_walk",
     "most_clusters",
     "pairs_obstacle",
@@ -57,6 +58,11 @@ def most_clusters(spec: MetricSpec) -> float:
 def _has_table(spec: MetricSpec) -> bool:
     """Whether an index is made of a table of every two clusters."""
     return spec.subject == "clusters" and bool(spec.tables)
+
+
+def is_dear(spec: MetricSpec) -> bool:
+    """Whether an index of a map takes as much as all others that share its read together."""
+    return "marginals" in spec.needs
 
 
 def is_long_walk(spec: MetricSpec, problem: Problem) -> bool:

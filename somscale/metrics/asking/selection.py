@@ -12,6 +12,7 @@ from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.metrics.asking.conventions import convention_parameters
 from somscale.metrics.asking.limits import (
+    is_dear,
     is_long_walk,
     most_clusters,
     pairs_obstacle,
@@ -119,7 +120,7 @@ def _named(name: str, problem: Problem, shared: Mapping[str, Any]) -> list[Metri
             for s in members
             if _obstacle(s, problem) is None
             and not _too_much(s, problem)
-            and not (unasked and is_long_walk(s, problem))
+            and not (unasked and (is_long_walk(s, problem) or is_dear(s)))
             and _rank_obstacle(s, problem, shared) is None
             and takes_distance(s, distance)
         ]
@@ -199,6 +200,8 @@ def left_out(
             obstacle = "a few samples do not estimate it"
         elif obstacle is None and is_long_walk(spec, problem):
             obstacle = "all pairs of so many samples are walked only for indices that are named"
+        elif obstacle is None and is_dear(spec):
+            obstacle = "every value is placed among the codes only for indices that are named"
         if obstacle is not None:
             found.setdefault(obstacle, []).append(spec.name)
     return found
