@@ -11,6 +11,7 @@ from somscale.engine.readers.columns import Column, SampleVectors
 from somscale.engine.readers.samples import Samples
 from somscale.metrics.asking.unit_columns import grid_of
 from somscale.metrics.spec import MetricSpec
+from somscale.reductions.resampled import ResampledSums
 
 __all__ = ["Answer", "Candidate", "Problem", "Request", "kind_of"]
 
@@ -67,6 +68,9 @@ class Problem:
         Whether the samples are a matrix of distances, and not vectors.
     sampling : (int, int) or None
         How many anchors estimate sums over pairs, and the seed they are drawn with.
+    resampling : ResampledSums or None
+        What is summed over bootstrap resamples in the first read of maps' samples, for an
+        index that needs "resampled".
     """
 
     candidates: Mapping[str, Candidate]
@@ -74,6 +78,7 @@ class Problem:
     labels: Column | None = None
     matrix: bool = False
     sampling: tuple[int, int] | None = None
+    resampling: ResampledSums | None = None
 
     @property
     def kind(self) -> str:
