@@ -13,6 +13,7 @@ from somscale.codebook import (
     read_codebook,
     write_codebook,
 )
+from somscale.comparing import compare, match_clusters, match_units
 from somscale.coranking import CoRanking
 from somscale.errors import (
     ChunkError,
@@ -48,9 +49,12 @@ __all__ = [
     "__version__",
     "cluster_units",
     "codebook",
+    "compare",
     "evaluate",
     "from_minisom",
     "from_somoclu",
+    "match_clusters",
+    "match_units",
     "metrics",
     "neighborhood_stability",
     "plan",

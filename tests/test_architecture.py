@@ -36,16 +36,19 @@ ALLOWED = {
     "engine": FLOOR | {"reductions"},
     "codebook": FLOOR | {"topology", "reductions", "engine", "store"},
     "store": FLOOR | PASSES,
-    "training": FLOOR | {"topology", "reductions", "engine", "codebook"},
+    "training": FLOOR | {"kernels", "topology", "reductions", "engine", "codebook"},
     "clustering": FLOOR | {"topology", "codebook"},
     "metrics": FLOOR | {"kernels", "topology", "spaces", "reductions", "engine", "codebook"},
     "workspace": FLOOR | {"kernels"} | PASSES | RESULTS,
     "evaluate": FLOOR | BELOW_EVALUATE,
+    "comparing": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "coranking": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "plot": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "datasets": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "report": FLOOR | BELOW_EVALUATE | {"evaluate", "plot"},
-    "__init__": FLOOR | BELOW_EVALUATE | {"coranking", "evaluate", "plot", "datasets", "report"},
+    "__init__": FLOOR
+    | BELOW_EVALUATE
+    | {"comparing", "coranking", "evaluate", "plot", "datasets", "report"},
     "cli": FLOOR | BELOW_EVALUATE | {"evaluate", "plot", "datasets", "report", "__init__"},
 }
 ALLOWED["testing"] = set(ALLOWED)

@@ -17,7 +17,14 @@ from somscale.errors import InputError
 from somscale.reductions.feature_gaps import GapsReduction
 from somscale.reductions.units import UnitsReduction
 
-__all__ = ["gaps_job", "job_over", "units_reduction", "without_gapped_features"]
+__all__ = [
+    "excluded_column",
+    "gaps_job",
+    "job_over",
+    "units_reduction",
+    "weights_column",
+    "without_gapped_features",
+]
 
 _WEIGHTS = "sample weights"
 _EXCLUDED = "samples left out"
@@ -30,6 +37,7 @@ def units_reduction(
     name: str = "units",
     samplewise: bool = False,
     silhouettes: bool = False,
+    second: bool = True,
 ) -> UnitsReduction:
     """The units reduction of some codes over samples, with their weights, mask and gaps."""
     return UnitsReduction(
@@ -37,12 +45,23 @@ def units_reduction(
         name=name,
         samplewise=samplewise,
         silhouettes=silhouettes,
+        second=second,
         names=samples.entry_names,
         feature_weights=samples.feature_weights,
-        sample_weights=None if samples.sample_weights is None else _WEIGHTS,
-        excluded=None if samples.excluded is None else _EXCLUDED,
+        sample_weights=weights_column(samples),
+        excluded=excluded_column(samples),
         missing="drop" if samples.missing == "drop_any_feature" else samples.missing,
     )
+
+
+def weights_column(samples: Samples) -> str | None:
+    """The column of a pass that holds the samples' weights; None where they have none."""
+    return None if samples.sample_weights is None else _WEIGHTS
+
+
+def excluded_column(samples: Samples) -> str | None:
+    """The column of a pass that says which samples a mask leaves out; None without a mask."""
+    return None if samples.excluded is None else _EXCLUDED
 
 
 def job_over(
@@ -58,7 +77,7 @@ def job_over(
 
 def gaps_job(samples: Samples) -> LinearJob:
     """The pass that finds which features have gaps, before the one that leaves them out."""
-    excluded = None if samples.excluded is None else _EXCLUDED
+    excluded = excluded_column(samples)
     return job_over(samples, [GapsReduction(samples.shape[1], excluded=excluded)])
 
 

@@ -108,6 +108,10 @@ class BestTwo:
     def out_of_range(self) -> Bool:
         """Samples whose squared distance to some unit is not a finite float64."""
         with np.errstate(over="ignore", invalid="ignore"):
+            # mostly none is: the largest norm, which is nan where any is, tells of all
+            largest = self._norms.max(initial=0.0, keepdims=True)
+            if np.isfinite(self._codes.farthest(largest, self._precision) ** 2).all():
+                return np.zeros(len(self._norms), bool)
             farthest = self._codes.farthest(self._norms, self._precision)
             return self._taken(~np.isfinite(farthest * farthest))
 

@@ -76,6 +76,7 @@ class CodeFilter:
         self.codes = codes
         self.weights = weights
         self._factors: dict[tuple[Precision, int, int], _Factors] = {}
+        self._partial_factors: dict[tuple[Precision, int, int], AnyArray] = {}
         self._measures: dict[Precision, _Measure] = {}
         self._scratch = Scratch()
 
@@ -131,7 +132,12 @@ class CodeFilter:
         )
         centred[:, width] = 1
         missing = None if gaps is None else gaps.take(features, counters.by_feature)
-        factors = self._factors_of(features, precision, missing)
+        if gaps is not None and gaps.partial and gaps.by_feature[features].any():
+            held = ~np.isnan(values)
+            centred = np.concatenate([centred[:, :width], held], axis=1, dtype=precision)
+            factors = self._partial_factors_of(features, precision)
+        else:
+            factors = self._factors_of(features, precision, missing)
         out = self._scratch.borrow("product", (n_rows, len(self.codes)), precision)
         return Product(np.matmul(centred, factors.T, out=out), norms)
 
@@ -170,6 +176,19 @@ class CodeFilter:
             factors[:, -1] = np.einsum("kf,kf->k", centred, centred)
             self._factors[key] = kept = _Factors(missing, factors)
         return kept.values
+
+    def _partial_factors_of(self, features: slice, precision: Precision) -> AnyArray:
+        """−2 s(w−c) of some features and, for a one where a sample has it, s²(w−c)² of each.
+
+        Twice as many terms as a product of whole samples has: still within the bound's 2 f.
+        """
+        key = (precision, features.start, features.stop)
+        kept = self._partial_factors.get(key)
+        if kept is None:
+            centred = self._centred(features) * self._measure(precision).scale
+            kept = np.concatenate([-2.0 * centred, centred**2], axis=1).astype(precision)
+            self._partial_factors[key] = kept
+        return kept
 
     def _measure(self, precision: Precision) -> _Measure:
         if precision not in self._measures:

@@ -31,6 +31,8 @@ class Gaps:
     tolerated : int, optional
         The most nan a sample may hold and still take part; without it nan are not
         looked for, and make the sample's distances nan.
+    partial : bool
+        Whether samples may lack different features, each being compared by its own.
 
     Attributes
     ----------
@@ -47,7 +49,9 @@ class Gaps:
         *,
         excluded: Bool | None = None,
         tolerated: int | None = None,
+        partial: bool = False,
     ) -> None:
+        self.partial = partial
         self.excluded = excluded
         self.tolerated = tolerated
         self.n_taken = n_rows if excluded is None else n_rows - int(np.count_nonzero(excluded))

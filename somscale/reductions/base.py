@@ -126,7 +126,7 @@ class Rows:
         Position of `start` inside its tile, where "concat" fields are written.
     columns : mapping of str to (n,) arrays
         Label codes of these rows, -1 where a sample takes no part; sample weights.
-    published : dict of str to (n,) integer arrays
+    published : dict of str to (n,) arrays
         What earlier reductions of the same pass say of these rows.
     rereads : bool
         Whether every sweep reads the features anew, so that few sweeps count for

@@ -29,7 +29,8 @@ __all__ = [
     "tolerated",
 ]
 
-Missing: TypeAlias = Literal["raise", "drop", "drop_any_sample"]
+Missing: TypeAlias = Literal["raise", "drop", "drop_any_sample", "partial"]
+"""What nan means; "partial", that a sample takes part by the features it has, is training's."""
 POLICIES: tuple[Missing, ...] = ("raise", "drop", "drop_any_sample")
 
 _MEND_ISOLATED = "missing='drop_any_sample' or missing='drop_any_feature'"
@@ -37,7 +38,9 @@ _MEND_ISOLATED = "missing='drop_any_sample' or missing='drop_any_feature'"
 
 def tolerated(missing: Missing, n_features: int) -> int | None:
     """The most nan a sample may hold and still take part; None where nan are an error."""
-    return {"raise": None, "drop": n_features - 1, "drop_any_sample": 0}[missing]
+    if missing == "raise":
+        return None
+    return 0 if missing == "drop_any_sample" else n_features - 1
 
 
 def census_fields(n_features: int) -> dict[str, Field]:

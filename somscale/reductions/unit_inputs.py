@@ -1,4 +1,4 @@
-"""Codes and weights as the units reduction takes them: checked, masked features set to 0."""
+"""Codes and weights as the units reduction takes them, and its sums as formulas do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from somscale.errors import InputError
 from somscale.reductions.census import Missing
 from somscale.reductions.names import EntryNames
 
-__all__ = ["checked_weights", "without_mask"]
+__all__ = ["checked_weights", "scaled_sums", "without_mask"]
 
 
 def without_mask(codes: Float, missing: Missing, names: EntryNames) -> tuple[Float, Bool | None]:
@@ -30,7 +30,7 @@ def without_mask(codes: Float, missing: Missing, names: EntryNames) -> tuple[Flo
         )
     if masked.all():
         raise InputError("the map is nan at every feature; give codes that hold values")
-    if missing != "drop":
+    if missing not in ("drop", "partial"):
         n_masked = int(np.count_nonzero(masked))
         count = "1 feature" if n_masked == 1 else f"{n_masked} features"
         raise InputError(
@@ -58,3 +58,20 @@ def checked_weights(weights: ArrayLike | None, n_features: int) -> Float | None:
             "and 0 or more"
         )
     return values
+
+
+def scaled_sums(
+    codes: Float, residuals: Float, missing: Bool | None, feature_weights: Float | None
+) -> tuple[Float, Float, tuple[Float, Float] | None]:
+    """Codes and residuals for formulas, and as they are where that differs."""
+    if missing is None and feature_weights is None:
+        return codes, residuals, None
+    unscaled = (codes, residuals)
+    if missing is not None:
+        # nothing was added to their residuals
+        codes = np.where(missing, 0.0, codes)
+        unscaled = np.where(missing, np.nan, codes), np.where(missing, np.nan, residuals)
+    if feature_weights is not None:
+        roots = np.sqrt(feature_weights)
+        codes, residuals = codes * roots, residuals * roots
+    return codes, residuals, unscaled

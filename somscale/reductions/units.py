@@ -18,8 +18,9 @@ from numpy.typing import ArrayLike
 
 from somscale._types import AnyArray, Bool, Float
 from somscale.errors import InputError, SampleValueError
+from somscale.kernels.best_one import BestOne
 from somscale.kernels.best_two import BestTwo, Undecided
-from somscale.kernels.code_filter import FILTER_WIDTH, CodeFilter
+from somscale.kernels.code_filter import FILTER_WIDTH, CodeFilter, Precision
 from somscale.kernels.counts import as_keyed, as_keyed_weights, merge_keyed, sort_keyed
 from somscale.kernels.gaps import Gaps
 from somscale.kernels.residuals import add_residuals, add_squares, add_units
@@ -35,7 +36,7 @@ from somscale.reductions.census import (
 )
 from somscale.reductions.faults import FAULT_FIELDS, Faults
 from somscale.reductions.names import EntryNames
-from somscale.reductions.unit_inputs import checked_weights, without_mask
+from somscale.reductions.unit_inputs import checked_weights, scaled_sums, without_mask
 from somscale.reductions.unit_stats import UnitStats
 
 __all__ = ["UnitStats", "UnitsReduction"]
@@ -55,6 +56,7 @@ class _State:
     double: bool = False
     second_squares: Float = field(default_factory=lambda: np.zeros(0))
     squares: Float = field(default_factory=lambda: np.zeros(0))
+    held: Float = field(default_factory=lambda: np.zeros(0))
 
 
 class UnitsReduction:
@@ -67,7 +69,9 @@ class UnitsReduction:
         ``missing="drop"``.
     name : str
         Key of the reduction within its pass; the best-matching units are
-        published to later reductions under it, −1 where a sample takes no part.
+        published to later reductions under it, −1 where a sample takes no part; at the end
+        of a tile also the second-best ones (``name:second``), the squared distances
+        (``name:squares``) and, where they are summed, the silhouettes (``name:silhouette``).
     samplewise : bool
         Keep best unit, second-best unit and distance of every sample.
     names : EntryNames
@@ -80,9 +84,12 @@ class UnitsReduction:
         Name of a column that is not 0 where a sample takes no part, whatever it holds.
     silhouettes : bool
         Keep how much nearer the samples are to their best unit than to the second.
-    missing : {"raise", "drop", "drop_any_sample"}
+    missing : {"raise", "drop", "drop_any_sample", "partial"}
         What nan means: an error; an error unless a sample lacks all features or all
-        samples lack a feature, which are left out; that the sample takes no part.
+        samples lack a feature, which are left out; that the sample takes no part; that it
+        takes part by its other features, see :mod:`somscale.reductions.partial_units`.
+    second : bool
+        Look for second-best units too; without them no pairs are counted.
 
     Raises
     ------
@@ -106,19 +113,22 @@ class UnitsReduction:
         excluded: str | None = None,
         missing: Missing = "raise",
         silhouettes: bool = False,
+        second: bool = True,
     ) -> None:
-        if missing not in POLICIES:
+        if missing not in (*POLICIES, "partial"):
             raise InputError(f"missing is one of {', '.join(POLICIES)}, not {missing!r}")
         self.name = name
         self.names = names or EntryNames()
         self.check = SampleCheck(codes.shape[1], self.names, missing)
         self.samplewise = samplewise
         self.silhouettes = silhouettes
+        self.second = second
         self.codes, self.masked = without_mask(codes, missing, self.names)
         self.feature_weights = checked_weights(feature_weights, codes.shape[1])
         self.sample_weights = sample_weights
         self.excluded = excluded
         self.missing: Missing = missing
+        self.skips_gaps = missing in ("drop", "partial")
         self.fields = self._fields()
         n_units, n_features = self.codes.shape
         self.operations = 2.0 * n_units * n_features
@@ -141,13 +151,15 @@ class UnitsReduction:
             "residuals": Field("sum", "float64", (n_units, n_features)),
             "squares": Field("sum", "float64", (n_units,)),
             "distances": Field("sum", "float64", (n_units,)),
-            "pairs": Field("keyed", "int64"),
             **FAULT_FIELDS,
             **census_fields(n_features),
         }
+        if self.second:
+            fields["pairs"] = Field("keyed", "int64")
         if self.sample_weights is not None:
             fields["weights"] = Field("sum", "float64", (n_units,))
-            fields["pair_weights"] = Field("keyed", "float64")
+            if self.second:
+                fields["pair_weights"] = Field("keyed", "float64")
         if self.silhouettes:
             fields["silhouettes"] = Field("sum", "float64", (n_units,))
             if self.samplewise:
@@ -162,11 +174,10 @@ class UnitsReduction:
         """Start the search for some rows."""
         # double precision leaves next to nothing open, which would cost another read
         precision = np.float64 if rows.rereads else np.float32
-        gaps = self._gaps(rows)
-        search = BestTwo(self._filter, len(rows), precision, gaps)
+        search = self._search(rows, precision)
         faults = Faults(rows, partial, self.codes.shape[1], nan=self.missing == "raise")
         state = _State(rows, partial, search, faults, double=rows.rereads)
-        if gaps is not None and gaps.n_taken == 0:
+        if search.gaps is not None and search.gaps.n_taken == 0:
             state.idle = True
             self._choose(state)
         if self.sample_weights is not None:
@@ -185,8 +196,7 @@ class UnitsReduction:
                 self._decide(state)
                 state.double = self._too_coarse(state)
                 if state.double:
-                    gaps = self._gaps(state.rows)
-                    state.search = BestTwo(self._filter, len(state.rows), np.float64, gaps)
+                    state.search = self._search(state.rows, np.float64)
             return state.double
         if sweep == _SETTLE:
             if state.double:
@@ -205,7 +215,7 @@ class UnitsReduction:
                 values,
                 self.codes[:, features],
                 weights=self._weights_of(features),
-                gaps=self.missing == "drop",
+                gaps=self.skips_gaps,
             )
         elif sweep == _RESIDUALS:
             self._add_residuals(state, features, values)
@@ -216,12 +226,8 @@ class UnitsReduction:
         sums = (partial[name] for name in ("hits", "squares", "distances"))
         weights = partial.get("weights")
         add_units(best, state.squares, *sums, sample_weights=state.weights, weights=weights)
-        paired = second >= 0
-        keys = best[paired].astype(np.int64) * len(self.codes) + second[paired]
-        partial["pairs"] = merge_keyed(partial["pairs"], as_keyed(keys))
-        if state.weights is not None:
-            weighted = as_keyed_weights(keys, state.weights[paired])
-            partial["pair_weights"] = merge_keyed(partial["pair_weights"], weighted)
+        if self.second:
+            self._add_pairs(state)
         self._count(state)
         if self.silhouettes:
             self._add_silhouettes(state)
@@ -231,15 +237,19 @@ class UnitsReduction:
             partial["second_bmu"][where] = second
             partial["distance"][where] = np.where(best >= 0, np.sqrt(state.squares), np.nan)
         state.rows.published[self.name] = best
+        state.rows.published[f"{self.name}:second"] = second
+        state.rows.published[f"{self.name}:squares"] = state.squares
 
     def finalize(self, total: Partial) -> UnitStats:
         """Finished statistics; samples that no index can be computed from raise here."""
         census = self.check.whole(total, self.masked)
-        keys, counts = sort_keyed(total["pairs"])
+        keys, counts = sort_keyed(total.get("pairs", np.zeros((2, 0), np.int64)))
         n_units = len(self.codes)
         weighted = "weights" in total
         missing = self._missing_features(census)
-        codes, residuals, unscaled = self._scaled(total["residuals"], missing)
+        codes, residuals, unscaled = scaled_sums(
+            self.codes, total["residuals"], missing, self.feature_weights
+        )
         stats = UnitStats(
             codes=codes,
             n_samples=int(total["hits"].sum()),
@@ -256,7 +266,7 @@ class UnitsReduction:
             silhouettes=total.get("silhouettes"),
             silhouette=total.get("silhouette"),
             weights=total["weights"] if weighted else None,
-            pair_weights=sort_keyed(total["pair_weights"])[1] if weighted else None,
+            pair_weights=sort_keyed(total["pair_weights"])[1] if weighted and self.second else None,
             feature_weights=self.feature_weights,
             missing_features=missing,
             dropped_samples=int(total["excluded_samples"] + total["missing_samples"]),
@@ -274,25 +284,13 @@ class UnitsReduction:
         return stats
 
     def _missing_features(self, census: Census) -> Bool | None:
-        if self.missing != "drop" or not census.features.any():
+        if not self.skips_gaps or not census.features.any():
             return None
         return census.features
 
-    def _scaled(
-        self, residuals: Float, missing: Bool | None
-    ) -> tuple[Float, Float, tuple[Float, Float] | None]:
-        """Codes and residuals for formulas, and as they are where that differs."""
-        if missing is None and self.feature_weights is None:
-            return self.codes, residuals, None
-        codes, unscaled = self.codes, (self.codes, residuals)
-        if missing is not None:
-            # nothing was added to their residuals
-            codes = np.where(missing, 0.0, codes)
-            unscaled = np.where(missing, np.nan, codes), np.where(missing, np.nan, residuals)
-        if self.feature_weights is not None:
-            roots = np.sqrt(self.feature_weights)
-            codes, residuals = codes * roots, residuals * roots
-        return codes, residuals, unscaled
+    def _search(self, rows: Rows, precision: Precision) -> BestTwo:
+        kind = BestTwo if self.second else BestOne
+        return kind(self._filter, len(rows), precision, self._gaps(rows))
 
     def _gaps(self, rows: Rows) -> Gaps | None:
         """What to leave out of a search; None where every sample takes part with all it holds."""
@@ -301,7 +299,8 @@ class UnitsReduction:
         if most is None and self.excluded is None:
             return None
         excluded = None if self.excluded is None else rows.column(self.excluded) != 0
-        return Gaps(len(rows), n_features, excluded=excluded, tolerated=most)
+        partial = self.missing == "partial"
+        return Gaps(len(rows), n_features, excluded=excluded, tolerated=most, partial=partial)
 
     def _weights_of(self, features: slice) -> Float | None:
         return None if self.feature_weights is None else self.feature_weights[features]
@@ -341,7 +340,7 @@ class UnitsReduction:
             state.squares,
             feature_weights=self._weights_of(features),
             sample_weights=state.weights,
-            gaps=self.missing == "drop",
+            gaps=self.skips_gaps,
         )
         if self.silhouettes:
             add_squares(
@@ -350,8 +349,17 @@ class UnitsReduction:
                 state.search.second,
                 state.second_squares,
                 feature_weights=self._weights_of(features),
-                gaps=self.missing == "drop",
+                gaps=self.skips_gaps,
             )
+
+    def _add_pairs(self, state: _State) -> None:
+        partial, best, second = state.partial, state.search.best, state.search.second
+        paired = second >= 0
+        keys = best[paired].astype(np.int64) * len(self.codes) + second[paired]
+        partial["pairs"] = merge_keyed(partial["pairs"], as_keyed(keys))
+        if state.weights is not None:
+            weighted = as_keyed_weights(keys, state.weights[paired])
+            partial["pair_weights"] = merge_keyed(partial["pair_weights"], weighted)
 
     def _add_silhouettes(self, state: _State) -> None:
         """Add (d₂ − d₁) / d₂ of every sample to its unit; 0 where both distances are."""
@@ -359,6 +367,7 @@ class UnitsReduction:
         first, other = np.sqrt(state.squares), np.sqrt(state.second_squares)
         ratio = np.divide(first, other, out=np.ones(len(best)), where=other > 0)
         values = np.where(second >= 0, 1 - ratio, np.nan)
+        state.rows.published[f"{self.name}:silhouette"] = values
         if self.samplewise:
             state.partial["silhouette"][state.rows.within] = values
         known = second >= 0

@@ -10,19 +10,22 @@ from somscale.engine.readers.samples import Samples
 from somscale.engine.readers.sources import Source
 from somscale.reductions.faults import LARGEST_VALUE
 
-__all__ = ["read_some_rows"]
+__all__ = ["read_ranges", "read_some_rows"]
 
 _BLOCK_ROWS = 256
 _BYTES = 64 << 20
 _SLAB = 1024
 
 
-def read_some_rows(samples: Samples, at_least: int, rng: np.random.Generator) -> Float:
+def read_some_rows(
+    samples: Samples, at_least: int, rng: np.random.Generator, *, incomplete: bool = False
+) -> Float:
     """About `at_least` rows in aligned blocks, drawn without repetition, in row order.
 
     Blocks rather than single rows, since a store gives whole chunks.  Rows that no pass
     would take are left out (the pass that follows names the first of all); where no
-    other is seen, one row of zeros stands for them.
+    other is seen, one row of zeros stands for them.  With `incomplete` rows that lack some
+    features take part, and are nan there.
     """
     n_rows, n_features = samples.shape
     n_blocks = -(-n_rows // _BLOCK_ROWS)
@@ -31,8 +34,11 @@ def read_some_rows(samples: Samples, at_least: int, rng: np.random.Generator) ->
     chosen = np.sort(rng.choice(n_blocks, size=wanted, replace=False))
     starts = chosen * _BLOCK_ROWS
     stops = np.minimum(starts + _BLOCK_ROWS, n_rows)
-    values = _without_gaps(samples, _read(samples, starts, stops), starts, stops)
-    rows = values[(np.abs(values) <= LARGEST_VALUE).all(axis=1)]
+    values = _without_gaps(samples, read_ranges(samples, starts, stops), starts, stops)
+    sound = np.abs(values) <= LARGEST_VALUE
+    if incomplete:
+        sound |= np.isnan(values)
+    rows = values[sound.all(axis=1)]
     return rows if len(rows) else np.zeros((1, n_features))
 
 
@@ -50,25 +56,31 @@ def _without_gaps(samples: Samples, values: Float, starts: Int, stops: Int) -> F
     return np.where(missing.all(axis=0), 0.0, values)
 
 
-def _read(samples: Samples, starts: Int, stops: Int) -> Float:
-    """Some ranges of rows, one below the other."""
+def read_ranges(samples: Samples, starts: Int, stops: Int) -> Float:
+    """Some ranges of rows, ascending, one below the other, float64."""
     if samples.source is not None:
         read = _from_source(samples.source, starts, stops)
     elif samples.blocks is not None:
-        read = np.concatenate(
-            [_from_blocks(samples.blocks, *ends) for ends in zip(starts, stops, strict=True)]
-        )
+        read = _from_blocks(samples.blocks, starts, stops)
     else:
         raise ValueError("these samples have neither a source nor blocks")
     return np.asarray(read, dtype=np.float64)
 
 
-def _from_blocks(blocks: Blocks, start: int, stop: int) -> AnyArray:
+def _from_blocks(blocks: Blocks, starts: Int, stops: Int) -> AnyArray:
+    """All ranges in one go, so that a chunk that several need is computed once."""
     import dask
 
-    inputs, arrival = blocks.inputs(start, stop)
-    source = arrival.source(dask.compute(*inputs))
-    return source.read(slice(start, stop), slice(0, blocks.shape[1]))
+    ranges = list(zip(starts.tolist(), stops.tolist(), strict=True))
+    asked = [blocks.inputs(start, stop) for start, stop in ranges]
+    computed = dask.compute([inputs for inputs, _ in asked])[0]
+    features = slice(0, blocks.shape[1])
+    return np.concatenate(
+        [
+            arrival.source(values).read(slice(*ends), features)
+            for ends, values, (_, arrival) in zip(ranges, computed, asked, strict=True)
+        ]
+    )
 
 
 def _from_source(source: Source, starts: Int, stops: Int) -> AnyArray:

@@ -62,7 +62,7 @@ def bundle_of(
     units : mapping
         Best-matching units of the samples, by candidate.
     """
-    samples = problem.samples
+    samples, resampling = problem.samples, problem.resampling
     return {
         "": None,
         "table": found.get(f"table:{candidate}"),
@@ -72,6 +72,7 @@ def bundle_of(
         "bmu": units.get(candidate),
         "silhouettes": found.get(f"units:{candidate}"),
         "grid": grid_of(problem.candidates[candidate]),
+        "resampled": None if resampling is None else found.get(resampling.name),
         "left_out": 0 if samples is None else samples.features.size - samples.shape[1],
     }
 

@@ -186,6 +186,8 @@ def _reads(spec: MetricSpec, need: str) -> tuple[str, ...]:
         return ("within", *spec.tables)
     if need == "extremes":
         return ("diameters",) if "cluster" in spec.dims else ("largest", "separation")
+    if need in ("centroid_silhouettes", "squared_silhouettes"):
+        return ("samples",) if "sample" in spec.dims else ()
     return ()
 
 

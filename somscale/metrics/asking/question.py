@@ -11,6 +11,7 @@ from somscale.engine.readers.columns import Column, SampleVectors
 from somscale.engine.readers.samples import Samples
 from somscale.metrics.asking.unit_columns import grid_of
 from somscale.metrics.spec import MetricSpec
+from somscale.reductions.resampled import ResampledSums
 
 if TYPE_CHECKING:
     from somscale.metrics.asking.stored import StoredMatrices
@@ -72,6 +73,9 @@ class Problem:
         How many anchors estimate sums over pairs, and the seed they are drawn with.
     stored : StoredMatrices or None
         Distances and ranks of the samples that need not be computed.
+    resampling : ResampledSums or None
+        What is summed over bootstrap resamples in the first read of maps' samples, for an
+        index that needs "resampled".
     """
 
     candidates: Mapping[str, Candidate]
@@ -80,6 +84,7 @@ class Problem:
     matrix: bool = False
     sampling: tuple[int, int] | None = None
     stored: StoredMatrices | None = None
+    resampling: ResampledSums | None = None
 
     @property
     def kind(self) -> str:

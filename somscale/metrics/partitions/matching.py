@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from somscale._types import Int
+from somscale._types import Bool, Int
 from somscale.metrics.public import partition_index
 from somscale.metrics.values import Value, undefined
 from somscale.reductions.contingency import Contingency
 
-__all__ = ["clustering_accuracy", "largest_cells", "purity", "split_join_distance"]
+__all__ = [
+    "assigned_cells",
+    "clustering_accuracy",
+    "largest_cells",
+    "purity",
+    "split_join_distance",
+]
 
 _NO_SAMPLE = "no sample takes part"
 
@@ -53,17 +59,22 @@ def clustering_accuracy(table: Contingency) -> Value:
     exact, by shortest augmenting paths over the cells that are not empty, in integers.
     Undefined without samples.
     """
-    from somscale.kernels.assignment import heaviest_assignment
-
     if table.n_samples == 0:
         return undefined(_NO_SAMPLE)
+    return int(table.counts[assigned_cells(table)].sum()) / table.n_samples
+
+
+def assigned_cells(table: Contingency) -> Bool:
+    """Which cells the best one-to-one assignment of rows to columns takes, (P,)."""
+    from somscale.kernels.assignment import heaviest_assignment
+
     rows, columns, counts, shape = table.rows, table.columns, table.counts, table.shape
-    if shape[0] > shape[1]:
-        # every row starts a search, so the shorter side is that of the rows
-        order = np.argsort(columns, kind="stable")
-        rows, columns, counts, shape = columns[order], rows[order], counts[order], shape[::-1]
-    column_of = heaviest_assignment(rows, columns, counts, shape)
-    return int(counts[column_of[rows] == columns].sum()) / table.n_samples
+    if shape[0] <= shape[1]:
+        return np.asarray(heaviest_assignment(rows, columns, counts, shape)[rows] == columns)
+    # every row starts a search, so the shorter side is that of the rows
+    order = np.argsort(columns, kind="stable")
+    row_of = heaviest_assignment(columns[order], rows[order], counts[order], shape[::-1])
+    return np.asarray(row_of[columns] == rows)
 
 
 @partition_index(

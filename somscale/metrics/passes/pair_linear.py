@@ -155,6 +155,7 @@ def centroids_job(problem: Problem, wishes: Sequence[Wish]) -> tuple[LinearJob |
             names=samples.entry_names,
             feature_weights=samples.feature_weights,
             missing="drop" if samples.missing == "drop_any_feature" else samples.missing,
+            samplewise="samples" in wish.reads,
         )
         for number, wish in enumerate(compared)
     ]
