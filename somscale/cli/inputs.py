@@ -13,7 +13,6 @@ import numpy as np
 import xarray as xr
 
 from somscale.cli.ranks import rank_settings
-from somscale.cli.storing import is_workspace
 from somscale.codebook import read_codebook
 from somscale.engine.planview import Plan
 from somscale.engine.readers.paths import expand
@@ -22,6 +21,7 @@ from somscale.errors import InputError
 from somscale.evaluate import evaluate, plan
 from somscale.store import open_dataset
 from somscale.workspace import Workspace, known_workspace
+from somscale.workspace.places import is_workspace
 from somscale.workspace.results import names as names_of
 
 __all__ = ["Question", "paths", "read_question", "reading_of"]

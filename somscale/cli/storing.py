@@ -8,28 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from somscale.cli.wording import in_options
+from somscale.codebook import read_codebook
 from somscale.engine.readers.paths import expand
 from somscale.engine.readers.samples import Samples, open_samples
 from somscale.errors import InputError, SomscaleError
-from somscale.store import open_dataset
 from somscale.workspace import Workspace
 from somscale.workspace.findings import Verification
+from somscale.workspace.places import is_workspace
 from somscale.workspace.recorded import recorded
 from somscale.workspace.results import names, read_map
 
-__all__ = ["fill", "in_words", "is_workspace", "kept_text", "verified", "workspace_for"]
-
-
-def is_workspace(path: Path) -> bool:
-    """Whether a path leads to a workspace, and not to any other archive."""
-    if not (path / "zarr.json").is_file():
-        return False
-    import zarr
-
-    try:
-        return "somscale_workspace" in zarr.open_group(path, mode="r").attrs
-    except (OSError, ValueError, TypeError):
-        return False
+__all__ = ["fill", "in_words", "kept_text", "verified", "workspace_for"]
 
 
 def workspace_for(data: Sequence[Path], options: Mapping[str, Any]) -> Workspace:
@@ -87,8 +76,7 @@ def fill(workspace: Workspace, data: Sequence[Path], options: Mapping[str, Any])
 
 
 def _keep_map(workspace: Workspace, path: Path, *, overwrite: bool) -> None:
-    with open_dataset(path) as opened:
-        som = opened.load()
+    som = read_codebook(path)
     name = path.stem
     known = (
         read_map(workspace.location, name) if name in names(workspace.location, "maps") else None

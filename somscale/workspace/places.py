@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from somscale.store.keys import list_children
 from somscale.store.location import locate
 from somscale.workspace.workspace import Workspace
 
-__all__ = ["as_workspace", "known_workspace"]
+__all__ = ["as_workspace", "is_workspace", "known_workspace"]
 
 
 def as_workspace(store: Any) -> Workspace:
@@ -23,3 +24,15 @@ def known_workspace(store: Any) -> Workspace | None:
     if not list_children(locate(store, read_only=True), ""):
         return None
     return Workspace(store, mode="r")
+
+
+def is_workspace(path: Path) -> bool:
+    """Whether a path leads to a workspace, and not to any other archive."""
+    if not (path / "zarr.json").is_file():
+        return False
+    import zarr
+
+    try:
+        return "somscale_workspace" in zarr.open_group(path, mode="r").attrs
+    except (OSError, ValueError, TypeError):
+        return False
