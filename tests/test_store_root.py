@@ -159,6 +159,9 @@ def test_a_root_that_was_torn_is_made_anew_where_writes_may_tear(tmp_path: Path)
     assert open_root(location, create=True).attrs["somscale_workspace"] == FORMAT
     write_key(location, "samples/zarr.json", b"{}")
     write_key(location, "zarr.json", b'{"zarr')
+    assert open_root(location, create=True).attrs["somscale_workspace"] == FORMAT
+    write_key(location, "others/zarr.json", b"{}")
+    write_key(location, "zarr.json", b'{"zarr')
     with pytest.raises(WorkspaceError, match="cannot be read"):
         open_root(location, create=True)
     assert read_key(location, "zarr.json") == b'{"zarr'

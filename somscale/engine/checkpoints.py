@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-from somscale.engine.joining import label_of
+from somscale.engine.naming import label_of
 from somscale.engine.sink import Checkpoints, Sink
 from somscale.reductions.base import HasFields
 

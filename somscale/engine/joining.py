@@ -14,10 +14,11 @@ from typing import Any
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
+from somscale.engine.naming import label_of
 from somscale.reductions.base import Field, HasFields, Partial, RunResult
 from somscale.reductions.merge import fold_nodes
 
-__all__ = ["Node", "PassGraph", "bound", "join_tasks", "label_of"]
+__all__ = ["Node", "PassGraph", "bound", "join_tasks"]
 
 
 def bound(function: Callable[..., Any], *arguments: Any, **settings: Any) -> Any:
@@ -65,11 +66,6 @@ class PassGraph:
     runs: list[Delayed]
     total: Delayed
     pieces: dict[tuple[int, str], list[tuple[Delayed, int]]]
-
-
-def label_of(reductions: Sequence[HasFields]) -> str:
-    """Names of the reductions, for the keys that a dashboard shows."""
-    return "+".join(dict.fromkeys(r.name.split(":")[0] for r in reductions))
 
 
 def join_tasks(

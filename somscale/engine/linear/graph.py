@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
-from somscale.engine.joining import Node, PassGraph, bound, join_tasks, label_of
+from somscale.engine.joining import Node, PassGraph, bound, join_tasks
 from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.linear.recall import run_or_recall
 from somscale.engine.linear.walk import walk_window
+from somscale.engine.naming import label_of
 from somscale.engine.readers.blocked import Arrival
 from somscale.engine.readers.sources import ArraySource
 from somscale.engine.sink import Sink

@@ -14,7 +14,8 @@ import numpy as np
 from dask.delayed import Delayed, delayed
 
 from somscale._types import AnyArray
-from somscale.engine.joining import Node, PassGraph, bound, join_tasks, label_of
+from somscale.engine.joining import Node, PassGraph, bound, join_tasks
+from somscale.engine.naming import label_of
 from somscale.engine.pairs.cutting import PairPlan
 from somscale.engine.pairs.job import PairJob, rows_of
 from somscale.engine.pairs.panels import read_listed
