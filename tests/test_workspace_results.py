@@ -13,8 +13,9 @@ import dask.array as da
 import numpy as np
 import pytest
 import xarray as xr
-import zarr
 from archives import field, trained
+from stores import KINDS
+from stores import place as place_of
 
 import somscale as ss
 from somscale.errors import ChunkError, InputError, WorkspaceError
@@ -28,18 +29,10 @@ from somscale.workspace.results import (
     write_result,
 )
 
-PLACES = ["local", "memory", "url", "store"]
 
-
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=[kind for kind in KINDS if kind != "wrapper"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
-    places = {
-        "local": tmp_path / "räume und Karten.zarr",
-        "memory": f"memory://{tmp_path.name}/work.zarr",
-        "url": f"file://{tmp_path}/work.zarr",
-        "store": zarr.storage.MemoryStore(),
-    }
-    return locate(places[request.param])
+    return locate(place_of(request.param, tmp_path))
 
 
 @pytest.fixture

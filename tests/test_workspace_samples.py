@@ -18,6 +18,8 @@ import zarr
 from archives import field, trained
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stores import KINDS
+from stores import place as place_of
 
 import somscale as ss
 from somscale.engine.readers.samples import open_samples
@@ -36,18 +38,10 @@ from somscale.workspace.samples import (
     write_samples,
 )
 
-PLACES = ["local", "memory", "url", "store"]
 
-
-@pytest.fixture(params=PLACES)
+@pytest.fixture(params=[kind for kind in KINDS if kind != "wrapper"])
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Location:
-    places = {
-        "local": tmp_path / "räume und Karten.zarr",
-        "memory": f"memory://{tmp_path.name}/work.zarr",
-        "url": f"file://{tmp_path}/work.zarr",
-        "store": zarr.storage.MemoryStore(),
-    }
-    return locate(places[request.param])
+    return locate(place_of(request.param, tmp_path))
 
 
 @pytest.fixture

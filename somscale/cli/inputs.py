@@ -23,6 +23,7 @@ from somscale.store import open_dataset
 from somscale.workspace import Workspace, known_workspace
 from somscale.workspace.places import is_workspace
 from somscale.workspace.results import names as names_of
+from somscale.workspace.results import read_map
 
 __all__ = ["Question", "paths", "read_question", "reading_of"]
 
@@ -180,9 +181,9 @@ def _projection(files: Sequence[Path], options: Mapping[str, Any], own: Workspac
 def _map(path: Path, kept: Workspace | None) -> xr.Dataset:
     """A map from a file, or that of this name in the workspace."""
     if kept is not None and not path.exists() and str(path) in names_of(kept.location, "maps"):
-        som = kept.open(f"maps/{path}")
-        assert isinstance(som, xr.Dataset)
-        return som
+        som = read_map(kept.location, str(path))
+        if som is not None:
+            return som
     return read_codebook(path)
 
 

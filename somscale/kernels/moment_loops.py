@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from somscale.kernels.compiling import compiled
+from somscale.kernels.product_loops import add_products
 
 __all__ = ["add_fourth_moments"]
-
-_ROWS = 64  # of 1,000 features take 512 kB: they stay in the second cache as features go by
 
 
 @compiled
@@ -18,9 +19,7 @@ def add_fourth_moments(
     """Add z, q, q², q z and the upper triangle of z zᵀ of some rows to their sums.
 
     Each sum takes the rows one after the other, so a tile's sums have the same bits
-    however its rows are split; a BLAS product of two parts has not.  Within the rows of
-    a block four are added at a time, which runs in vectors over the features: 10 GFlop/s
-    on a core where that BLAS, which may fuse and reorder, reaches 16 (D = 200).
+    however its rows are split.
     """
     n_rows, n_features = points.shape
     first, second = powers[0], powers[1]
@@ -32,26 +31,4 @@ def add_fourth_moments(
             sums[f] += points[i, f]
             skew[f] += square * points[i, f]
     powers[0], powers[1] = first, second
-    for top in range(0, n_rows, _ROWS):
-        bottom = min(top + _ROWS, n_rows)
-        start = 0
-        for a in range(n_features):
-            width = n_features - a
-            row = products[start : start + width]
-            start += width
-            i = top
-            while i + 4 <= bottom:
-                p, q, r, s = points[i, a:], points[i + 1, a:], points[i + 2, a:], points[i + 3, a:]
-                p0, q0, r0, s0 = p[0], q[0], r[0], s[0]
-                for b in range(width):
-                    total = row[b] + p0 * p[b]
-                    total += q0 * q[b]
-                    total += r0 * r[b]
-                    row[b] = total + s0 * s[b]
-                i += 4
-            while i < bottom:
-                p = points[i, a:]
-                p0 = p[0]
-                for b in range(width):
-                    row[b] += p0 * p[b]
-                i += 1
+    add_products(points, np.ones(n_rows), products)

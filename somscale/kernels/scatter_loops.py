@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from somscale.kernels.compiling import compiled
+from somscale.kernels.product_loops import add_products
 
 __all__ = ["add_scatter"]
-
-_ROWS = 64  # of 1,000 features take 512 kB: they stay in the second cache as features go by
 
 
 @compiled
@@ -23,27 +22,4 @@ def add_scatter(points: Any, weights: Any, whole: Any, sums: Any, products: Any)
         whole[0] += weights[i]
         for f in range(n_features):
             sums[f] += weights[i] * points[i, f]
-    for top in range(0, n_rows, _ROWS):
-        bottom = min(top + _ROWS, n_rows)
-        start = 0
-        for a in range(n_features):
-            width = n_features - a
-            row = products[start : start + width]
-            start += width
-            i = top
-            while i + 4 <= bottom:
-                p, q, r, s = points[i, a:], points[i + 1, a:], points[i + 2, a:], points[i + 3, a:]
-                p0, q0 = weights[i] * p[0], weights[i + 1] * q[0]
-                r0, s0 = weights[i + 2] * r[0], weights[i + 3] * s[0]
-                for b in range(width):
-                    total = row[b] + p0 * p[b]
-                    total += q0 * q[b]
-                    total += r0 * r[b]
-                    row[b] = total + s0 * s[b]
-                i += 4
-            while i < bottom:
-                p = points[i, a:]
-                p0 = weights[i] * p[0]
-                for b in range(width):
-                    row[b] += p0 * p[b]
-                i += 1
+    add_products(points, weights, products)

@@ -9,17 +9,18 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from traceback import clear_frames
 from typing import Any, cast
 
 import numpy as np
 
 from somscale._types import AnyArray
 from somscale.engine.blas import single_threaded_blas
-from somscale.engine.memory import budget_bytes
-from somscale.engine.pairs.cutting import PairPlan, plan_pairs
+from somscale.engine.pairs.cutting import PairPlan
 from somscale.engine.pairs.job import PairCut, PairJob
 from somscale.engine.pairs.panels import Reader
 from somscale.engine.pairs.recall import Sent, reader_of
+from somscale.engine.pairs.run import plan_where
 from somscale.engine.pairs.sweeps import sweep_tiles
 from somscale.engine.pairs.walk import square_blocks
 from somscale.engine.pairs.zorder import Square
@@ -76,18 +77,8 @@ def plan_filling(filling: Filling) -> PairPlan:
 
 
 def _plan(filling: Filling, where: Where) -> PairPlan:
-    job = filling.job
-    return plan_pairs(
-        job,
-        budget=budget_bytes(),
-        baseline=where.baseline,
-        threads=where.threads,
-        fixed_threads=where.fixed_threads,
-        processes=where.processes,
-        workers=where.workers,
-        run_tiles=filling.unit_rows // job.tile_rows,
-        task_bytes=filling.task_bytes,
-    )
+    tiles = filling.unit_rows // filling.job.tile_rows
+    return plan_where(filling.job, where, run_tiles=tiles, task_bytes=filling.task_bytes)
 
 
 def fill_matrix(filling: Filling) -> None:
@@ -108,6 +99,10 @@ def fill_matrix(filling: Filling) -> None:
     alone = where.alone(len(tasks), filling.job.operations) and not in_dask
     try:
         (_fill_alone if alone else _fill_by_dask)(plan, filling.target, tasks, where, keys)
+    except BaseException as failure:
+        # a notebook keeps the last traceback, whose frames would keep all samples
+        clear_frames(failure.__traceback__)
+        raise
     finally:
         release(keys)
 

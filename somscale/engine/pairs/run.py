@@ -25,21 +25,23 @@ from somscale.reductions.base import Partial
 if TYPE_CHECKING:
     from somscale.engine.later import LazyPass
 
-__all__ = ["lazy_pairs", "pair_total_later", "plan_pair_job", "run_pairs"]
+__all__ = ["lazy_pairs", "pair_total_later", "plan_pair_job", "plan_where", "run_pairs"]
 
 
 def plan_pair_job(job: PairJob, *, lazy: bool = False) -> PairPlan:
     """Plan a job for this machine, scheduler and budget; raises where nothing fits."""
-    return _plan(job, where_to_run(), lazy=lazy)
+    return plan_where(job, where_to_run(), lazy=lazy)
 
 
-def _plan(
+def plan_where(
     job: PairJob,
     where: Where,
     *,
     lazy: bool = False,
     run_tiles: int | None = None,
+    task_bytes: int = 0,
 ) -> PairPlan:
+    """Plan a job for a scheduler; see :func:`somscale.engine.pairs.cutting.plan_pairs`."""
     return plan_pairs(
         job,
         budget=budget_bytes(),
@@ -49,6 +51,7 @@ def _plan(
         processes=where.processes,
         workers=where.workers,
         run_tiles=run_tiles,
+        task_bytes=task_bytes,
     )
 
 
@@ -56,8 +59,8 @@ def _plan_again(job: PairJob, where: Where, kept: KeptPass | None) -> PairPlan:
     """Cut a walk as when it was begun, where that fits still."""
     if kept is not None and kept.run_tiles is not None:
         with suppress(MemoryBudgetError):
-            return _plan(job, where, run_tiles=kept.run_tiles)
-    return _plan(job, where)
+            return plan_where(job, where, run_tiles=kept.run_tiles)
+    return plan_where(job, where)
 
 
 def run_pairs(job: PairJob) -> list[Any]:
@@ -143,7 +146,7 @@ def lazy_pairs(job: PairJob, token: str) -> LazyPass:
     from somscale.engine.pairs.graph import build_pair_graph
 
     where = where_to_run()
-    plan = _plan(job, where, lazy=True)
+    plan = plan_where(job, where, lazy=True)
     graph = build_pair_graph(plan, token, pool=where.workers == "pool")
     return later(job.reductions, graph, token)
 
@@ -156,5 +159,5 @@ def pair_total_later(job: PairJob, token: str, job_node: Any) -> Any:
     from somscale.engine.pairs.graph import build_pair_graph
 
     where = where_to_run()
-    plan = _plan(job, where, lazy=True)
+    plan = plan_where(job, where, lazy=True)
     return build_pair_graph(plan, token, pool=where.workers == "pool", job_node=job_node).total
