@@ -21,6 +21,7 @@ import xarray as xr
 import zarr
 from click.testing import CliRunner
 from numpy.typing import NDArray
+from peaks import READ_PEAK
 from sklearn import metrics as sklearn_metrics
 from zarr.storage import MemoryStore
 
@@ -832,7 +833,7 @@ def test_results_are_complete_and_can_be_written(data: Data, tmp_path: Path) -> 
 # --- memory
 
 MANY_GROUPS = """
-import resource, sys
+import sys
 import numpy as np
 import somscale as ss
 rng = np.random.default_rng(0)
@@ -841,14 +842,14 @@ ss.set_options(scheduler="threads", workers=2)
 names = {names}
 ss.evaluate(small, labels, metrics=names)
 samples, labels = rng.standard_normal((20_000, 5)), rng.integers(0, 10_000, 20_000)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = read_peak()
 found = ss.evaluate(samples, labels, metrics=names)
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+print((read_peak() - before) >> 20)
 assert np.isfinite(found["value"]).all()
 """
 
 FROM_ZARR = """
-import resource, sys
+import sys
 import numpy as np
 import somscale as ss
 import zarr
@@ -857,16 +858,19 @@ ss.set_options(scheduler="threads", workers=2, memory_budget="700MiB")
 ss.evaluate(small, small[:, :2], metrics="c_measure")
 array = zarr.open_array(sys.argv[1], mode="r")
 places = np.random.default_rng(1).standard_normal((array.shape[0], 2))
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = read_peak()
 found = ss.evaluate(array, places, metrics="c_measure")
-print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+print((read_peak() - before) >> 20)
 """
 
 
 def extra_memory(script: str, *arguments: str) -> int:
     """MiB that a script of its own process says it took."""
     run = subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=False
+        [sys.executable, "-c", READ_PEAK + script, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     return int(run.stdout.split()[-1])

@@ -20,6 +20,7 @@ import reference_ranks as plain
 import xarray as xr
 import zarr
 from numpy.typing import NDArray
+from peaks import READ_PEAK
 from scipy.spatial.distance import cdist
 from scipy.stats import t as student
 from sklearn.datasets import load_digits
@@ -786,22 +787,20 @@ def test_from_a_matrix_as_from_samples() -> None:
 # --- memory
 
 MEASURED: Final = """
-import re
 import numpy as np, somscale as ss
 samples = np.random.default_rng(0).standard_normal((10_000, 20))
 asked = {"metrics": ["q_nx", "trustworthiness", "continuity"], "k": range(1, 51)}
 with ss.set_options(memory_budget="400MiB", workers=2):
     plan = ss.plan(samples, samples[:, :2], **asked)
     q = ss.evaluate(samples, samples[:, :2], **asked)
-status = open("/proc/self/status").read()
-print(plan.peak_memory, int(re.findall(r"VmHWM:\\s+(\\d+) kB", status)[0]) * 1024)
+print(plan.peak_memory, read_peak())
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks are read as Linux tells them")
 def test_memory_stays_inside_the_plan() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", MEASURED], capture_output=True, text=True, check=False
+        [sys.executable, "-c", READ_PEAK + MEASURED], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     planned, peak = map(int, done.stdout.split())

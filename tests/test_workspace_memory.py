@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from peaks import READ_PEAK
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory limits are Linux's")
 
@@ -23,7 +24,7 @@ ss.set_options(memory_budget=BUDGET)
 
 
 def check_peak():
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+    peak = read_peak()
     assert peak <= BUDGET, f"{{peak >> 20}} MiB of {{BUDGET >> 20}}"
 
 
@@ -80,7 +81,7 @@ def run_limited(
     """Run a script on n samples in a process that may hold so many bytes."""
     facts = {"place": folder / "w.zarr", "n": n, "limit": limit, "budget": budget, "least": least}
     done = subprocess.run(
-        [sys.executable, "-c", (LIMITED + script).format(**facts)],
+        [sys.executable, "-c", READ_PEAK + (LIMITED + script).format(**facts)],
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
