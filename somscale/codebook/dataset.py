@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ from somscale.engine.readers.axes import Axes
 from somscale.errors import InputError
 from somscale.topology import Grid
 
-__all__ = ["CODEBOOK_NAMES", "GRID_ARRAYS", "TrainedMap", "codebook", "read_weights"]
+__all__ = ["CODEBOOK_NAMES", "GRID_ARRAYS", "TrainedMap", "codebook", "grid_of"]
+__all__ += ["read_weights", "stored_grid"]
 
 CODEBOOK_NAMES = frozenset({"codes", "unit", "row", "col", "edge", "end", "other_unit", "axis"})
 """Names of a codebook's own variables, dims and coordinates."""
@@ -95,6 +97,37 @@ def _places(grid: Grid) -> dict[str, Any]:
     facts = {"row": "row of the map", "col": "column of the map"}
     places = {"row": grid.row, "col": grid.col}
     return {n: ("unit", places[n], {"long_name": facts[n], "units": "1"}) for n in places}
+
+
+def stored_grid(text: Any, arrays: Mapping[str, Any]) -> Grid:
+    """The grid that a codebook's attribute, and the arrays beside it, describe.
+
+    Raises
+    ------
+    InputError
+        They describe none.
+    """
+    try:
+        spec = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        spec = None
+    if not isinstance(spec, dict):
+        raise InputError(
+            "the map's 'grid' is no JSON of one; give grid= where it is read, or make the map anew"
+        )
+    return Grid.from_spec({**spec, **arrays})
+
+
+def grid_of(som: xr.Dataset) -> Grid:
+    """The grid of a codebook.
+
+    Raises
+    ------
+    InputError
+        It has none that makes sense.
+    """
+    arrays = {n: som[f"grid_{n}"].values for n in GRID_ARRAYS if f"grid_{n}" in som}
+    return stored_grid(som.attrs["grid"], arrays)
 
 
 def read_weights(weights: Any, grid: Grid) -> tuple[NDArray[np.float64], Axes, dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from typing import Any, Final
@@ -10,11 +9,10 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from somscale.codebook.dataset import GRID_ARRAYS, TrainedMap, read_weights
+from somscale.codebook.dataset import TrainedMap, grid_of, read_weights
 from somscale.codebook.formats import from_somoclu, read_codebook
 from somscale.codebook.minisom import from_minisom
 from somscale.errors import InputError
-from somscale.topology import Grid
 
 __all__ = ["as_codebook", "as_map", "is_map"]
 
@@ -68,14 +66,7 @@ def as_map(som: Any) -> TrainedMap:
     if codes.ndim < 2 or "unit" not in codes.dims:
         raise InputError(f"the map's codes have dims {codes.dims}, not (unit, feature)")
     codes = _in_unit_order(codes)
-    try:
-        spec = json.loads(som.attrs["grid"])
-    except ValueError:
-        raise InputError("the map's attribute 'grid' is not JSON; make the map anew") from None
-    for name in GRID_ARRAYS:
-        if f"grid_{name}" in som:
-            spec[name] = som[f"grid_{name}"].values
-    grid = Grid.from_spec(spec)
+    grid = grid_of(som)
     values, features, _ = read_weights(codes, grid)
     return TrainedMap(values, grid, features)
 

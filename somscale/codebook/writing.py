@@ -32,10 +32,20 @@ def write_codebook(som: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        The name ends otherwise, or the format cannot hold this map.
+        The name ends otherwise, the format cannot hold this map, or nothing can be written
+        there.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"the path is a {type(path).__name__}, not a text or a path")
     dataset: xr.Dataset = as_codebook(som)
     target = Path(path)
+    try:
+        _write(dataset, target)
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+        raise InputError(f"{str(target)!r} cannot be written: {error.strerror}") from None
+
+
+def _write(dataset: xr.Dataset, target: Path) -> None:
     grid = as_map(dataset).grid
     match target.suffix.lower():
         case ".cod":

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +9,8 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from somscale.codebook.dataset import GRID_ARRAYS, codebook
+from somscale.codebook.dataset import GRID_ARRAYS, codebook, stored_grid
+from somscale.codebook.formats.numpy_files import load_arrays
 from somscale.codebook.formats.table import Layout, label_units, need_grid
 from somscale.errors import InputError
 from somscale.topology import Grid
@@ -33,48 +31,48 @@ def read_array(path: Path, grid: Grid | None) -> xr.Dataset:
     InputError
         It is no such file, or holds no array of numbers for the grid.
     """
-    held = _load(path)
+    held = load_arrays(path, _is_ours)
     arrays = held if isinstance(held, Mapping) else {"codes": held}
     codes = _codes(path, arrays)
-    if grid is None and "grid" in arrays:
-        grid = _stored_grid(path, arrays)
-    grid = _grid_for(path, codes, grid)
-    dims = [str(dim) for dim in arrays["dims"]] if {"dims", "grid"} <= set(arrays) else []
-    weights: Any = codes
-    if dims:
-        coords = {dim: arrays[f"coord_{dim}"] for dim in dims if f"coord_{dim}" in arrays}
-        try:
-            weights = xr.DataArray(codes, dims=("unit", *dims), coords=coords)
-        except ValueError as error:
-            raise InputError(
-                f"{path.name!r} has codes that do not fit its names: {error}"
-            ) from None
     try:
-        som = codebook(weights, grid)
+        if grid is None and "grid" in arrays:
+            stored = {n: arrays[f"grid_{n}"] for n in GRID_ARRAYS if f"grid_{n}" in arrays}
+            grid = stored_grid(str(arrays["grid"]), stored)
+        grid = _grid_for(path, codes, grid)
+        som = codebook(_named(codes, arrays), grid)
     except InputError as error:
-        raise InputError(f"{path.name!r}: {error}") from None
+        # some of these name the file already
+        named = str(error) if path.name in str(error) else f"{path.name!r}: {error}"
+        raise InputError(named) from None
     som.attrs |= {"source_format": f"NumPy {path.suffix}", "orientation": ORIENTATION}
     labels = arrays.get("label")
-    return som if labels is None else label_units(som, [str(label) for label in labels])
+    if labels is None:
+        return som
+    if labels.shape != (grid.size,):
+        raise InputError(
+            f"{path.name!r} has labels of shape {labels.shape}, and its map {grid.size} units"
+        )
+    return label_units(som, [str(label) for label in labels])
 
 
-def _load(path: Path) -> Any:
+def _is_ours(name: str) -> bool:
+    """Whether an array of a ``.npz`` may be part of a map."""
+    return name in (*_CODES, "grid", "dims", "label") or name.startswith(("grid_", "coord_"))
+
+
+def _named(codes: Any, arrays: Mapping[str, Any]) -> Any:
+    """Codes with the dims and coordinates that :func:`write_npz` has stored."""
+    if not {"dims", "grid"} <= set(arrays):
+        return codes
+    names = arrays["dims"]
+    if names.ndim != 1 or names.dtype.kind not in "US" or "unit" in names:
+        raise InputError("its 'dims' are no names of features' dims")
+    dims = [str(dim) for dim in names]
+    coords = {dim: arrays[f"coord_{dim}"] for dim in dims if f"coord_{dim}" in arrays}
     try:
-        with path.open("rb") as file:
-            held = np.load(file, allow_pickle=False)
-            return held if isinstance(held, np.ndarray) else dict(held)
-    except FileNotFoundError:
-        raise InputError(f"there is no file at {str(path)!r}") from None
-    except MemoryError:
-        raise InputError(f"{path.name!r} claims an array larger than memory") from None
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, zlib.error) as error:
-        if "pickle" in str(error):
-            raise InputError(
-                f"{path.name!r} holds pickled objects, or is no NumPy file; what is pickled runs "
-                "code when it is opened, so load it yourself and give the array or the map"
-            ) from None
-        reason = "it is empty" if not path.stat().st_size else str(error).splitlines()[0]
-        raise InputError(f"{path.name!r} is no whole NumPy file: {reason}") from None
+        return xr.DataArray(codes, dims=("unit", *dims), coords=coords)
+    except ValueError as error:
+        raise InputError(f"its codes do not fit their names: {error}") from None
 
 
 def _codes(path: Path, arrays: Mapping[str, Any]) -> Any:
@@ -86,18 +84,6 @@ def _codes(path: Path, arrays: Mapping[str, Any]) -> Any:
             f"{path.name!r} holds the arrays {sorted(arrays)}; one of them must be called 'codes'"
         )
     return arrays[found[0]]
-
-
-def _stored_grid(path: Path, arrays: Mapping[str, Any]) -> Grid:
-    """The grid that :func:`write_npz` has stored."""
-    try:
-        spec = json.loads(str(arrays["grid"]))
-    except ValueError:
-        spec = None
-    if not isinstance(spec, dict):
-        raise InputError(f"{path.name!r} has a 'grid' that is no JSON of one; give grid=")
-    stored = {n: arrays[f"grid_{n}"] for n in GRID_ARRAYS if f"grid_{n}" in arrays}
-    return Grid.from_spec(spec | stored)
 
 
 def _grid_for(path: Path, codes: Any, grid: Grid | None) -> Grid:

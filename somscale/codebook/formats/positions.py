@@ -19,6 +19,9 @@ _NEAR: Final = 0.02
 _SAME: Final = 1e-6
 """Of the map's extent: what y may differ by within a row."""
 
+_LARGEST: Final = 1e150
+"""Beyond it differences of places overflow."""
+
 _NAMES: Final[dict[str, Topology]] = {
     "rectangular": "rectangular",
     "rect": "rectangular",
@@ -57,6 +60,9 @@ def arrange(
         )
     if not np.isfinite([x, y]).all():
         raise InputError(f"{file.name} lacks places of some units in 'x' or 'y'")
+    largest = float(np.abs([x, y]).max())
+    if largest > _LARGEST:
+        raise InputError(f"{file.name} has a unit at {largest:g} in 'x' or 'y', which is no grid's")
     span = max(float(np.ptp(x)), float(np.ptp(y)))
     by_y = np.argsort(y, kind="stable")
     breaks = np.flatnonzero(np.diff(y[by_y]) > _SAME * span) + 1

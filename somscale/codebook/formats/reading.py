@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import xarray as xr
 
-from somscale.codebook.dataset import codebook
+from somscale.codebook.dataset import codebook, grid_of
 from somscale.codebook.formats.arrays import read_array
 from somscale.codebook.formats.som_pak import read_cod
 from somscale.codebook.formats.somoclu import read_wts
@@ -116,7 +116,7 @@ def read_codebook(
     >>> grid = ss.Grid(20, 30, topology="hexagonal", offset="even", periodic=True)
     >>> som = ss.read_codebook("colours.wts", grid=grid)  # doctest: +SKIP
     """
-    source = Path(path)
+    source = _path(path)
     if grid is not None and not isinstance(grid, Grid):
         raise InputError(f"the grid is a {type(grid).__name__}, not a Grid; make one with ss.Grid")
     file = TextFile(source, encoding)
@@ -133,6 +133,20 @@ def read_codebook(
             return read_array(source, grid)
         case _:
             return _read_dataset(source, grid)
+
+
+def _path(path: Any) -> Path:
+    """The path, refused where no file can have it."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise InputError(f"the path is a {type(path).__name__}, not a text or a path")
+    found = Path(path)
+    if "\0" in str(found):
+        raise InputError(f"the path {str(found)!r} holds a zero byte, which no file's has")
+    try:
+        found.is_dir()
+    except OSError as error:
+        raise InputError(f"{found.name[:40]!r} cannot be read: {error.strerror}") from None
+    return found
 
 
 def _format_of(path: Path, named: str | None) -> str:
@@ -166,6 +180,10 @@ def _read_dataset(path: Path, grid: Grid | None) -> xr.Dataset:
             raise InputError(
                 f"{str(path)!r} is not a codebook of somscale's; give grid= for its codes"
             )
+        try:
+            grid_of(som)
+        except InputError as error:
+            raise InputError(f"{str(path)!r}: {error}") from None
         return som
     numbers = [str(n) for n, variable in som.data_vars.items() if variable.dtype.kind in "fiu"]
     names = [n for n in ("codes", "codebook", "weights") if n in numbers] or numbers

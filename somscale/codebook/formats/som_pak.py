@@ -36,6 +36,7 @@ _NEIGHBORHOODS: Final = ("bubble", "gaussian")
 _MASKED: Final = MISSING | {"x"}
 _TERMS: Final = ("weight=", "fixed=")
 """Terms after a vector that SOM_PAK reads as no label."""
+_FRACTION: Final = re.compile(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)")
 _HEADER: Final = "a .cod begins with 'dimension hexa|rect xdim ydim bubble|gaussian'"
 
 
@@ -101,7 +102,7 @@ def _label(file: TextFile, number: int, entries: list[str], size: int) -> str:
     labels = [entry for entry in entries if not entry.startswith(_TERMS)]
     for label in labels:
         # classes are often numbered, but a fraction is a value too many
-        if re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+(\.\d*)?[eE][+-]?\d+)", label):
+        if _FRACTION.fullmatch(label):
             raise file.error(
                 number, f"has the number {label} after the {size} values that the header promises"
             )
@@ -130,9 +131,31 @@ def write_cod(som: xr.Dataset, grid: Grid, path: Path) -> None:
         # as SOM Toolbox does, since white space ends a name
         names = ["_".join(str(name).split()) for name in codes[dim].values]
         check_names(names, "a .cod, in which white space is an underscore,")
+        if "" in names:
+            raise InputError("a .cod has no room for a feature without a name; write .npz or .zarr")
         lines.append(f"#n {' '.join(names)}")
     labels = som["label"].values if "label" in som.coords else [""] * grid.size
-    for values, label in zip(codes.values.tolist(), labels, strict=True):
+    for unit, (values, label) in enumerate(zip(codes.values.tolist(), labels, strict=True)):
         entries = ["x" if value != value else repr(value) for value in values]
-        lines.append(" ".join([*entries, *str(label).split()]))
-    path.write_text("\n".join(lines) + "\n", "utf-8")
+        words = str(label).split()
+        for word in words:
+            if word.startswith(_TERMS) or _FRACTION.fullmatch(word):
+                raise InputError(
+                    f"a .cod cannot hold the label {shown(str(label))} of unit {unit}, since "
+                    f"{word!r} would be read as no label; write .npz or .zarr"
+                )
+        lines.append(" ".join([*entries, *words]))
+    text = "\n".join(lines) + "\n"
+    if "\0" in text or not _encodable(text):
+        raise InputError(
+            "a .cod is UTF-8 text, and a name or label has a character that is none; write .zarr"
+        )
+    path.write_text(text, "utf-8")
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

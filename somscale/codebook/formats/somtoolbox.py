@@ -27,7 +27,7 @@ _OTHER_LAYOUTS: Final = ("triangular",)
 _TOPOLOGIES: Final = {"planar": False, "toroid": True}
 _OTHER_TOPOLOGIES: Final = ("cylindrical", "spherical")
 _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(\s|$)")
-_PLACE: Final = re.compile(r"\((\d+)/(\d+)(?:/(\d+))?\)$")
+_PLACE: Final = re.compile(r"\(([0-9]{1,15})/([0-9]{1,15})(?:/([0-9]+))?\)$")
 
 Header = dict[str, tuple[int, str]]
 """Line and value of each key."""

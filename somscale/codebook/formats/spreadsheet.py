@@ -137,7 +137,11 @@ def _split(file: TextFile) -> Iterator[tuple[int, list[str]]]:
         begun.append(line)
         if line:
             break
-    delimiter = max(_DELIMITERS, key=lambda d: len(next(csv.reader(begun[-1:], delimiter=d), [])))
+    try:
+        widths = {d: len(next(csv.reader(begun[-1:], delimiter=d), [])) for d in _DELIMITERS}
+    except csv.Error as error:
+        raise file.error(len(begun), f"is no CSV: {error}") from None
+    delimiter = max(widths, key=widths.__getitem__)
     reader = csv.reader(chain(begun, lines), delimiter=delimiter, strict=True)
     try:
         for row in reader:
@@ -157,7 +161,7 @@ def _numbered(file: TextFile, cells: _Cells) -> _Cells:
     """Rows in the order of the units that their names number, and without these names."""
     if cells.header[0] not in _ROW_NAMES:
         return cells
-    found = [re.fullmatch(r"V?(\d+)", row[0]) for row in cells.rows]
+    found = [re.fullmatch(r"V?([0-9]{1,15})", row[0]) for row in cells.rows]
     bare = cells.without({cells.header[0]})
     if not all(found):
         return bare
@@ -165,10 +169,12 @@ def _numbered(file: TextFile, cells: _Cells) -> _Cells:
     start = min(units)
     wanted = range(start, start + len(units))
     if start > 1 or sorted(units) != list(wanted):
-        lacking = min(set(range(min(start, 1), len(units) + 1)) - set(units), default=None)
-        twice = next((n for n, unit in enumerate(units) if unit in units[:n]), None)
-        if twice is not None:
-            raise file.error(cells.lines[twice], f"is another of unit {cells.rows[twice][0]}")
+        lacking = min(set(range(min(start, 1), len(units) + 1)) - set(units), default=start)
+        seen: set[int] = set()
+        for nth, unit in enumerate(units):
+            if unit in seen:
+                raise file.error(cells.lines[nth], f"is another of unit {cells.rows[nth][0]}")
+            seen.add(unit)
         raise InputError(f"{file.name} lacks unit {lacking}; a part of a map is no map")
     # as text V10 comes before V2
     return bare.ordered(sorted(range(len(units)), key=units.__getitem__))

@@ -71,13 +71,16 @@ class Layout:
                 UserWarning,
                 stacklevel=4,
             )
-        return Grid(
-            self.rows,
-            self.cols,
-            topology=self.topology,
-            offset=self.offset,
-            periodic=bool(self.periodic),
-        )
+        try:
+            return Grid(
+                self.rows,
+                self.cols,
+                topology=self.topology,
+                offset=self.offset,
+                periodic=bool(self.periodic),
+            )
+        except InputError as error:
+            raise InputError(f"{path.name!r}: {error}") from None
 
     def _check(self, grid: Grid, path: Path) -> None:
         lattice = grid.topology in ("rectangular", "hexagonal")
@@ -154,7 +157,10 @@ class CodeTable:
         codes = xr.DataArray(self.codes, dims=("unit", "feature"))
         if self.names:
             codes = codes.assign_coords(feature=list(self.names))
-        som = codebook(codes, grid)
+        try:
+            som = codebook(codes, grid)
+        except InputError as error:
+            raise InputError(f"{self.path.name!r}: {error}") from None
         som.attrs |= {"source_format": self.source, "orientation": self.orientation}
         return label_units(som, self.labels) if any(self.labels) else som
 

@@ -104,11 +104,14 @@ class TextFile:
             An entry is none.
         """
         for entry in entries:
-            if not (entry.isascii() and entry.isdigit() and 0 < int(entry[:19]) < 2**53):
+            digits = entry.lstrip("0")
+            plain = entry.isascii() and entry.isdigit()
+            # more than 16 digits are beyond 2**53, and thousands are more than int() takes
+            if not (plain and 0 < len(digits) <= 16 and int(digits) < 2**53):
                 raise self.error(
                     line, f"gives {what} as {shown(entry)}, which is no integer from 1 up"
                 )
-        return [int(entry) for entry in entries]
+        return [int(entry.lstrip("0")) for entry in entries]
 
     def _number(self, line: int, nth: int, entry: str, missing: Collection[str]) -> float:
         if entry in missing:
