@@ -536,8 +536,7 @@ def test_constant_samples(lazy: bool) -> None:
     undefined = result["metric"][np.isnan(result["value"])].values.tolist()
     no_distances = {s.name for s in PAIR_SPECS if s.scalar} - {"c_measure"}
     of_units = {"explained_variance", "codebook_davies_bouldin"}
-    no_clusters = {"conn_index"}  # of the units are given
-    assert set(undefined) == of_units | no_clusters | no_distances
+    assert set(undefined) == of_units | no_distances
     assert value(result, "c_measure") == 0
     assert (result["note"][np.isnan(result["value"])] != "").all()
     assert np.isnan(result["unit_quantization_error"]).sum() == 11

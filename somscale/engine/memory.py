@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from somscale.engine.linear.job import Cut, LinearJob
 from somscale.engine.readers.sources import Source
+from somscale.errors import MemoryBudgetError
 from somscale.options import get_options
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "budget_bytes",
     "project",
     "reading_bytes",
+    "refuse_more_than_budget",
     "waiting_partials",
     "worker_count",
 ]
@@ -164,6 +166,40 @@ def _values_bytes(job: LinearJob, cut: Cut, run_rows: int, workers: Workers) -> 
         return 2 * sent if workers == "pool" else 0
     width = job.n_features if cut.order == "rows" else min(cut.slab, job.n_features)
     return reading_bytes(job.source, run_rows, width)
+
+
+def refuse_more_than_budget(needed: int, what: str, way_out: str) -> None:
+    """Refuse arrays that this process would hold besides a pass, before there are any.
+
+    Parameters
+    ----------
+    needed : int
+        Their bytes.
+    what : str
+        What they are of, the subject of the sentence.
+    way_out : str
+        What else can be done than raise the budget.
+
+    Raises
+    ------
+    MemoryBudgetError
+        They do not fit the budget.
+    """
+    baseline, budget = baseline_bytes(), budget_bytes()
+    if baseline + needed <= budget:
+        return
+    least = _mebibytes(baseline + needed)
+    refusal = MemoryBudgetError(
+        f"{what} would hold {_mebibytes(needed)} more in this process, which holds "
+        f"{_mebibytes(baseline)}, and the budget is {_mebibytes(budget)}; set "
+        f"memory_budget='{least.replace(' ', '')}' or more, or {way_out}"
+    )
+    refusal.needed = baseline + needed
+    raise refusal
+
+
+def _mebibytes(size: int) -> str:
+    return f"{math.ceil(size / (1 << 20))} MiB"
 
 
 def reading_bytes(source: Source, n_rows: int, n_features: int) -> int:

@@ -44,6 +44,8 @@ class ListedRowsReduction:
         Name of the column, true where a sample is listed.
     n_features : int
         Features D.
+    n_listed : int
+        Samples that are listed, for the plan of memory.
     name : str
         Key of the reduction within its pass.
     """
@@ -51,11 +53,15 @@ class ListedRowsReduction:
     tile_rows: int | None = None
     sweeps = 1
 
-    def __init__(self, column: str, n_features: int, *, name: str = "listed") -> None:
+    def __init__(
+        self, column: str, n_features: int, *, n_listed: int = 0, name: str = "listed"
+    ) -> None:
         self.name = name
         self.column = column
         self.operations = float(n_features)
-        self.workspace = Workspace(row_bytes=9, row_feature_bytes=8)
+        # held while two halves are joined
+        listed = 2 * n_listed * (8 * n_features + 8)
+        self.workspace = Workspace(row_bytes=9, row_feature_bytes=8, process_bytes=listed)
         self.fields = {
             "rows": Field("listed", "int64"),
             "values": Field("listed", "float64", (n_features,)),

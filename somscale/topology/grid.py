@@ -181,6 +181,8 @@ class Grid:
         InputError
             If a parameter is missing or has no such value.
         """
+        if not isinstance(spec, Mapping):
+            raise InputError(f"The spec of a grid is a mapping, not a {type(spec).__name__}.")
         try:
             match spec["topology"]:
                 case "graph":

@@ -19,6 +19,7 @@ __all__ = [
     "is_dear",
     "is_long_walk",
     "most_clusters",
+    "not_given",
     "pairs_obstacle",
     "ranks_too_many",
     "size_obstacle",
@@ -63,6 +64,13 @@ def _has_table(spec: MetricSpec) -> bool:
 def is_dear(spec: MetricSpec) -> bool:
     """Whether an index of a map takes as much as all others that share its read together."""
     return "marginals" in spec.needs
+
+
+def not_given(spec: MetricSpec, given: Mapping[str, Any]) -> str | None:
+    """Why an index has no value without an argument that is not given; None where it has."""
+    if "unit_clusters" in spec.defaults and given.get("unit_clusters") is None:
+        return "clusters of the map's units are not given: unit_clusters="
+    return None
 
 
 def is_long_walk(spec: MetricSpec, problem: Problem) -> bool:

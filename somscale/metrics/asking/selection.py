@@ -15,6 +15,7 @@ from somscale.metrics.asking.limits import (
     is_dear,
     is_long_walk,
     most_clusters,
+    not_given,
     pairs_obstacle,
     ranks_too_many,
     size_obstacle,
@@ -122,6 +123,7 @@ def _named(name: str, problem: Problem, shared: Mapping[str, Any]) -> list[Metri
             and not _too_much(s, problem)
             and not (unasked and (is_long_walk(s, problem) or is_dear(s)))
             and _rank_obstacle(s, problem, shared) is None
+            and not_given(s, shared) is None
             and takes_distance(s, distance)
         ]
         if not fitting and name != "all":
@@ -200,6 +202,8 @@ def left_out(
             obstacle = "a few samples do not estimate it"
         elif obstacle is None and is_long_walk(spec, problem):
             obstacle = "all pairs of so many samples are walked only for indices that are named"
+        elif obstacle is None and not_given(spec, shared) is not None:
+            obstacle = not_given(spec, shared)
         elif obstacle is None and is_dear(spec):
             obstacle = "every value is placed among the codes only for indices that are named"
         if obstacle is not None:
@@ -248,7 +252,10 @@ def _why_no_member(
     fitting = [s for s in members if problem.kind in _JUDGED[s.subject]]
     # of those that judge other things, the one that judges the most
     likely = fitting or sorted(members, key=lambda s: -len(_JUDGED[s.subject]))
-    reasons = (_obstacle(s, problem) or _rank_obstacle(s, problem, shared) for s in likely)
+    reasons = (
+        _obstacle(s, problem) or _rank_obstacle(s, problem, shared) or not_given(s, shared)
+        for s in likely
+    )
     return next(filter(None, reasons), "its indices are given only when they are named")
 
 

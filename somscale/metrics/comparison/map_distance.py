@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from somscale._types import Float, Int
+from somscale.engine.memory import refuse_more_than_budget, worker_count
 from somscale.errors import InputError
 from somscale.metrics.asking.sampling import Estimate, draw_anchors, estimate_mean
 from somscale.metrics.checks import check_neighborhood
@@ -25,7 +26,10 @@ MOST_UNITS: Final = 8_192
 """Units with samples whose paths to each other are kept: 512 MiB."""
 
 _BLOCK: Final = 1 << 17
-"""Pairs of samples at hand at a time: 1 MiB, which stays in cache."""
+"""Pairs of units between which paths are sought at a time, 1 MiB."""
+
+_TASK: Final = 1 << 24
+"""Pairs of samples that a thread compares at a time, some hundredths of a second."""
 
 
 def map_distance(
@@ -74,21 +78,24 @@ def map_distance(
         What is no map, samples or features that do not fit, a grid on which no path joins
         two units that have samples, or sample weights.
     MemoryBudgetError
-        The pass does not fit the memory budget.
+        The pass, or what is kept of samples and units after it, does not fit the budget.
 
     Notes
     -----
-    Time grows with the square of the number of samples: about a minute for 50,000 on a
-    core; with `sample_anchors` linearly.  Pairs at distance 0 on both maps count as 0.
-    nan for a single sample.
+    Time grows with the square of the number of samples: some 3 s for 50,000 on a core; with
+    `sample_anchors` linearly.  A unit and a distance of every sample are kept for each map.
+    Pairs at distance 0 on both maps count as 0.  nan for a single sample.
 
     References
     ----------
     Kaski & Lagus 1996, Comparing self-organizing maps, doi:10.1007/3-540-61510-5_136
     """
     check_neighborhood({"neighborhood": neighborhood})
-    found = units_on_maps(samples, {"som": som, "other": other}, reading, "map_distance")
+    both = {"som": som, "other": other}
+    # a unit and a distance more of each sample, and copies while they are made
+    found = units_on_maps(samples, both, reading, "map_distance", row_bytes=24)
     ways = [_Ways.over(grid, stats, neighborhood) for grid, stats in found]
+    del found
     n = len(ways[0].unit)
     attributes = {
         "long_name": "distance between two maps",
@@ -103,7 +110,7 @@ def map_distance(
     if n < 2:
         array.attrs["note"] = "one sample has no pairs"
         return array
-    total = math.fsum(float(part.sum()) for part in _upper_parts(ways))
+    total = math.fsum(_sums(ways, np.arange(n), later=True).tolist())
     return array.copy(data=min(total / (n * (n - 1) / 2), 1.0))
 
 
@@ -120,19 +127,20 @@ class _Ways:
         if stats.bmu is None or stats.distance is None:
             raise ValueError("the pass kept no units of samples")
         taken = stats.bmu >= 0
-        alive, unit = np.unique(stats.bmu[taken], return_inverse=True)
+        own = stats.bmu[taken]
+        alive = np.flatnonzero(np.bincount(own, minlength=grid.size))
         if len(alive) > MOST_UNITS:
             raise InputError(
                 f"{len(alive)} units have samples; paths are kept between {MOST_UNITS} at most"
             )
-        return cls(unit, stats.distance[taken], _paths(grid, stats.codes, alive, neighborhood))
-
-    def between(self, rows: Int, columns: slice) -> Float:
-        """Distances of some samples to others, (r, c)."""
-        inner = self.paths[self.unit[rows]].take(self.unit[columns], axis=1)
-        inner += self.reach[rows][:, None]
-        inner += self.reach[columns]
-        return inner
+        refuse_more_than_budget(
+            8 * len(alive) ** 2, f"paths between {len(alive)} units", "give a smaller map"
+        )
+        place = np.zeros(grid.size, np.int32)
+        place[alive] = np.arange(len(alive))
+        return cls(
+            place[own], stats.distance[taken], _paths(grid, stats.codes, alive, neighborhood)
+        )
 
 
 def _paths(grid: Grid, codes: Float, alive: Int, neighborhood: Any) -> Float:
@@ -155,37 +163,30 @@ def _paths(grid: Grid, codes: Float, alive: Int, neighborhood: Any) -> Float:
     return found
 
 
-def _differences(ways: list[_Ways], rows: Int, columns: slice) -> Float:
-    """|d_L − d_M| / (d_L + d_M) of some samples and others, 0 where both are 0."""
-    one, two = (own.between(rows, columns) for own in ways)
-    whole = one + two
-    one -= two
-    np.abs(one, out=one)
-    return np.divide(one, whole, out=one, where=whole > 0)
+def _sums(ways: list[_Ways], rows: Int, *, later: bool) -> Float:
+    """Σ |d_L − d_M| / (d_L + d_M) of some samples with those after them, or all others."""
+    from somscale.kernels.way_loops import add_differences
 
+    one, two = ways
+    units, reaches = np.stack([one.unit, two.unit]), np.stack([one.reach, two.reach])
+    sums = np.empty(len(rows))
 
-def _upper_parts(ways: list[_Ways]) -> Iterator[Float]:
-    """Differences of all pairs i < j, some rows at a time, and 0 for the others."""
-    n = len(ways[0].unit)
-    step = max(1, _BLOCK // n)
-    for start in range(0, n, step):
-        rows = np.arange(start, min(start + step, n))
-        part = _differences(ways, rows, slice(start, n))
-        square = part[:, : len(rows)]
-        square[np.tril_indices(len(rows))] = 0
-        yield part
+    def add(part: slice) -> None:
+        add_differences(rows[part], later, units, reaches, one.paths, two.paths, sums[part])
+
+    # with `later` the first rows are the longest
+    step = max(1, _TASK // len(one.unit))
+    parts = [slice(start, start + step) for start in range(0, len(rows), step)]
+    with ThreadPoolExecutor(min(worker_count(), len(parts))) as pool:
+        list(pool.map(add, parts))
+    return sums
 
 
 def _estimated(array: xr.DataArray, ways: list[_Ways], m: int, seed: int) -> xr.DataArray:
     """The mean over pairs from those of the anchors with all other samples."""
     n = len(ways[0].unit)
     anchors = draw_anchors(n, m, seed)
-    means, step = np.empty(len(anchors)), max(1, _BLOCK // n)
-    for start in range(0, len(anchors), step):
-        rows = anchors[start : start + step]
-        part = _differences(ways, rows, slice(0, n))
-        part[np.arange(len(rows)), rows] = 0
-        means[start : start + step] = part.sum(axis=1) / max(n - 1, 1)
+    means = _sums(ways, anchors, later=False) / max(n - 1, 1)
     found: Estimate = estimate_mean(means, n)
     attributes = {**array.attrs, "sample_anchors": m, "seed": seed}
     if found.note:

@@ -10,8 +10,10 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from somscale._types import Float, Int
+from somscale.engine.memory import refuse_more_than_budget
 from somscale.errors import InputError
 from somscale.metrics.comparison.units_of_maps import units_on_maps
+from somscale.topology import Grid
 
 __all__ = ["neighborhood_stability"]
 
@@ -71,7 +73,7 @@ def neighborhood_stability(
         Fewer than two maps, maps on different grids, pairs that name no samples or samples
         that take no part, a radius below 0, or sample weights.
     MemoryBudgetError
-        The pass does not fit the memory budget.
+        The pass, or what is kept of samples and units after it, does not fit the budget.
 
     Notes
     -----
@@ -88,7 +90,8 @@ def neighborhood_stability(
     """
     named = _named(maps)
     _check(radius, significance)
-    found = units_on_maps(samples, named, reading, "neighborhood_stability")
+    # units of all maps side by side, and copies while samples that share them are found
+    found = units_on_maps(samples, named, reading, "neighborhood_stability", row_bytes=24)
     grid = found[0][0]
     for name, (own, _) in zip(named, found, strict=True):
         if own != grid:
@@ -97,15 +100,31 @@ def neighborhood_stability(
                 f"{name!r}; neighbours by chance are counted on one grid"
             )
     units = np.stack([stats.bmu for _, stats in found if stats.bmu is not None], axis=1)
-    near = grid.distances() <= radius * (1 + 1e-12)
+    n_maps = len(found)
+    del found
+    near = _neighbors(grid, radius)
     chance = float(near.mean())
     counts = _counts(units[units[:, 0] >= 0], near)
-    low, high = _tails(len(found), chance)
+    low, high = _tails(n_maps, chance)
     result = _summary(counts, low, high, chance, significance)
     if pairs is not None:
         result = result.assign(_of_pairs(units, _checked_pairs(pairs, units), near, low, high))
     result.attrs = {"radius": radius, "significance": significance, "source": _SOURCE}
     return result
+
+
+def _neighbors(grid: Grid, radius: float) -> NDArray[np.bool_]:
+    """Which units are within the radius of each, (K, K)."""
+    size = grid.size
+    refuse_more_than_budget(
+        size * size, f"a table of the neighbours of {size} units", "give smaller maps"
+    )
+    near, every = np.empty((size, size), bool), np.arange(size)
+    step = max(1, _BLOCK // size)
+    for start in range(0, size, step):
+        rows = every[start : start + step, None]
+        near[start : start + step] = grid.distance(rows, every) <= radius * (1 + 1e-12)
+    return near
 
 
 def _named(maps: Any) -> dict[str, Any]:
@@ -157,7 +176,7 @@ def _counts(units: Int, near: NDArray[np.bool_]) -> Int:
     counts = np.zeros(n_maps + 1, np.int64)
     # samples that share all units are neighbours on every map
     counts[-1] = (sizes * (sizes - 1) // 2).sum()
-    table, step = near.astype(np.uint16), max(1, _BLOCK // max(n, 1))
+    table, step = near.view(np.uint8), max(1, _BLOCK // max(n, 1))
     columns = np.ascontiguousarray(alike.T)
     for start in range(0, n, step):
         stop = min(start + step, n)

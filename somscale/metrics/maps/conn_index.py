@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import xarray as xr
 
 from somscale._types import Float, Int
 from somscale.errors import InputError
@@ -30,6 +31,9 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 def _as_codes(unit_clusters: Any) -> Int:
     """Clusters of the units as 0 to c − 1, (K,)."""
+    if isinstance(unit_clusters, xr.DataArray) and "unit" in unit_clusters.indexes:
+        # of unit 0 first, whatever was sorted since
+        unit_clusters = unit_clusters.sortby("unit")
     values = np.asarray(unit_clusters)
     if values.ndim != 1 or values.dtype.kind not in "biuUST" or not len(values):
         raise InputError(
@@ -88,13 +92,13 @@ def conn_index(units: UnitStats, *, unit_clusters: Any = None) -> Value:
     if units.n_units < 2:
         return undefined("a map of one unit has no second-best unit")
     n_clusters = int(codes.max()) + 1
-    adjacency = _between(codes[units.first], codes[units.second], units.pair_mass, n_clusters)
-    held = adjacency.sum(axis=1)
+    own, mass = codes[units.first], units.pair_mass
+    held = np.bincount(own, mass, n_clusters)
     alive = held > 0
     if not alive.any():
         return undefined("no cluster has samples")
-    intra = np.diagonal(adjacency)[alive] / held[alive]
-    inter = _inter(units, codes, n_clusters)[alive]
+    kept = np.bincount(own, np.where(own == codes[units.second], mass, 0), n_clusters)
+    intra, inter = kept[alive] / held[alive], _inter(units, codes, n_clusters)[alive]
     return float(np.clip(intra.mean() * (1 - inter.mean()), 0, 1))
 
 
@@ -132,25 +136,23 @@ def unit_intra_connectivity(units: UnitStats, *, unit_clusters: Any = None) -> V
     return per_hit(kept, units)
 
 
-def _between(rows: Int, columns: Int, mass: Int | Float, size: int) -> Float:
-    """Mass summed by two numbers, (size, size)."""
-    found = np.zeros((size, size))
-    np.add.at(found, (rows, columns), mass)
-    return found
-
-
 def _inter(units: UnitStats, codes: Int, n_clusters: int) -> Float:
     """Largest connectivity of each cluster with another, (c,)."""
-    first, second, mass = units.first, units.second, units.pair_mass
-    # CONN of each unit with each cluster, and with all units
-    along = np.zeros((units.n_units, n_clusters))
-    np.add.at(along, (first, codes[second]), mass)
-    reaches = along > 0  # a sample of the unit has its second-best unit in the cluster
-    np.add.at(along, (second, codes[first]), mass)
-    whole = along.sum(axis=1)
-    shared, held = np.zeros((n_clusters, n_clusters)), np.zeros((n_clusters, n_clusters))
-    np.add.at(shared, codes, along)
-    np.add.at(held, codes, reaches * whole[:, None])
-    found = np.divide(shared, held, out=np.zeros_like(shared), where=held > 0)
-    np.fill_diagonal(found, 0)
-    return np.asarray(np.minimum(found.max(axis=1), 1))
+    shared = units.pair_mass > 0
+    first, second, mass = units.first[shared], units.second[shared], units.pair_mass[shared]
+    size = len(codes)
+    # of those clusters that share samples alone: a table of all may be as large as K by K
+    near, far = codes[first], codes[second]
+    keys = np.concatenate([near * n_clusters + far, far * n_clusters + near])
+    pairs, place = np.unique(keys, return_inverse=True)
+    conn = np.bincount(place, np.concatenate([mass, mass]), len(pairs))
+    whole = np.bincount(first, mass, size) + np.bincount(second, mass, size)
+    # units of which a sample has its second-best unit in the other cluster
+    border, reached = np.divmod(np.unique(first * n_clusters + far), n_clusters)
+    held = np.zeros(len(pairs))
+    np.add.at(held, np.searchsorted(pairs, codes[border] * n_clusters + reached), whole[border])
+    ratio = np.divide(conn, held, out=np.zeros(len(pairs)), where=held > 0)
+    cluster, other = np.divmod(pairs, n_clusters)
+    found = np.zeros(n_clusters)
+    np.maximum.at(found, cluster[cluster != other], ratio[cluster != other])
+    return np.minimum(found, 1)

@@ -13,6 +13,7 @@ from somscale._types import Float, Int
 from somscale.codebook import TrainedMap
 from somscale.codebook.passes import job_over, units_reduction
 from somscale.engine.linear.run import run_job
+from somscale.engine.memory import refuse_more_than_budget
 from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.metrics.asking.problem import READING, pose
@@ -81,7 +82,7 @@ def p_matrix(
     InputError
         What is no map, a radius below 0, a percentile out of range, or sample weights.
     MemoryBudgetError
-        The pass does not fit the memory budget.
+        The pass, or distances between so many drawn samples, do not fit the memory budget.
 
     Notes
     -----
@@ -246,11 +247,16 @@ def _pareto_radius(problem: Problem, som: TrainedMap, sphere: _Sphere) -> float:
     n_allowed = n if allowed is None else int(np.count_nonzero(allowed))
     many = sphere.sample_anchors
     drawn = draw_anchors(n, min(many, n_allowed), sphere.seed, allowed)
+    # distances with a copy that is put in order, and two copies of the samples
+    needed = len(drawn) * (10 * len(drawn) + 16 * samples.shape[1])
+    refuse_more_than_budget(
+        needed, f"distances between {len(drawn)} samples", "draw fewer, sample_anchors="
+    )
     flags = np.zeros(n, np.int8)
     flags[drawn] = 1
     columns = {"drawn": Column(flags, 0, range(2), "drawn", 0)}
     units = units_reduction(som.codes, samples, name="units", samplewise=True)
-    listed = ListedRowsReduction("drawn", samples.shape[1])
+    listed = ListedRowsReduction("drawn", samples.shape[1], n_listed=len(drawn))
     stats, rows = run_job(job_over(samples, [units, listed], columns))
     values = _places(stats, rows)
     distances = pdist(values)

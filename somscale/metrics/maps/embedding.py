@@ -82,6 +82,9 @@ def map_embedding_accuracy(
 
     Notes
     -----
+    The Kolmogorov-Smirnov test is that of its limit for many samples; R's ``ks.test``, and
+    popsom with it, is exact where N K < 10,000 and no values are equal.  popsom's values are
+    those with ``weighted=True``.
     As N grows ever smaller differences are significant, and K code values never are quite
     the samples': :func:`feature_ks_distance`, :func:`feature_mean_difference` and
     :func:`feature_variance_ratio` say how large the differences are.  Feature weights
