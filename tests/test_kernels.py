@@ -19,7 +19,6 @@ from strategies import KINDS, Case, cases, cuts, parts
 
 from somscale.kernels import code_filter as code_filter_module
 from somscale.kernels import counts as counts_module
-from somscale.kernels import distances as distances_module
 from somscale.kernels.best_two import BestTwo
 from somscale.kernels.code_filter import CodeFilter
 from somscale.kernels.counts import (
@@ -54,12 +53,10 @@ def test_squares_equal_cdist_in_any_cut(kind: str, data: st.DataObject) -> None:
     np.testing.assert_array_equal(squared_distances(case.samples, case.codes), expected)
     rows, units = (index.ravel() for index in np.indices(expected.shape))
     to_first, listed = np.zeros(len(case.samples)), np.zeros(expected.size)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(distances_module, "_PAIR_ELEMENTS", data.draw(st.sampled_from([1, 7, 1000])))
-        for part in parts(data.draw(cuts(case.samples.shape[1]))):
-            values, codes = case.samples[:, part], case.codes[:, part]
-            add_squares(to_first, np.subtract(values, codes[0], dtype=np.float64))
-            pair_squares(listed, values, codes, rows, units)
+    for part in parts(data.draw(cuts(case.samples.shape[1]))):
+        values, codes = case.samples[:, part], case.codes[:, part]
+        add_squares(to_first, np.subtract(values, codes[0], dtype=np.float64))
+        pair_squares(listed, values, codes, rows, units)
     np.testing.assert_array_equal(to_first, expected[:, 0])
     np.testing.assert_array_equal(listed, expected.ravel())
     np.testing.assert_array_equal(squares_to(case.samples, case.codes[0]), expected[:, 0])
@@ -197,6 +194,24 @@ def test_deciding_twice_is_refused() -> None:
     search.decide()
     with pytest.raises(ValueError, match=r"decide\(\) comes after the last add\(\)"):
         search.decide()
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("spread", [1e-6, 1e-2, 1.0, 1e4])
+def test_the_error_of_a_product_is_within_its_bound(precision: Any, spread: float) -> None:
+    rng = np.random.default_rng(0)
+    samples, codes = rng.standard_normal((300, 20)) * 10, rng.standard_normal((40, 20)) * spread
+    codes[7] = codes[3]
+    codes_filter = CodeFilter(codes)
+    compared, norms = codes_filter.product(samples, slice(0, 20), precision)
+    center = codes_filter.center.astype(np.longdouble)
+    moved, away = samples - center, codes - center
+    exact = (away * away).sum(axis=1) - 2 * moved @ away.T
+    errors = np.abs(compared - exact).max(axis=1)
+    bound = codes_filter.bound(norms, precision)
+    assert (errors <= bound).all()
+    # nor is it so wide that it would leave all to the direct sums
+    assert (bound <= 200 * errors.max()).all() or precision is np.float64
 
 
 # --- sums over units

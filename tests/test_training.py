@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import dask
 import dask.array as da
 import numpy as np
 import pytest
@@ -21,12 +22,15 @@ from strategies import Case, cases
 import somscale as ss
 from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.run import run_job
+from somscale.engine.readers import peek as peek_module
+from somscale.engine.readers.peek import draw_rows
 from somscale.engine.readers.samples import open_samples
 from somscale.engine.readers.sources import ArraySource
 from somscale.errors import InputError, MemoryBudgetError, SampleValueError
 from somscale.reductions.units import UnitsReduction
 from somscale.store import open_dataset, write_dataset
 from somscale.training.batch import batch_step
+from somscale.training.first_codes import first_codes
 from somscale.training.order import RUN_ROWS, pools
 from somscale.training.passes import Material
 from somscale.training.plane import find_plane
@@ -290,6 +294,62 @@ def test_the_seed_decides(init: Any) -> None:
     )
     assert one.tobytes() == same.tobytes()
     assert not np.array_equal(one, other)
+
+
+def test_first_samples_are_different_and_from_anywhere(tmp_path: Path) -> None:
+    n_rows = 20_000
+    values = np.arange(n_rows, dtype=np.float64)[:, None] * [1.0, -1.0]
+    samples = open_samples(values)
+    drawn = draw_rows(samples, 12, np.random.default_rng(5))
+    assert len(np.unique(drawn[:, 0])) == 12
+    # a sorted archive: every tenth of it is as likely as any other
+    many = [draw_rows(samples, 12, np.random.default_rng(seed))[:, 0] for seed in range(40)]
+    counts = np.histogram(np.concatenate(many), bins=10, range=(0, n_rows))[0]
+    assert counts.min() > 20
+    stored = zarr.create_array(tmp_path / "x.zarr", data=values, chunks=(999, 1))
+    lazy = da.from_array(values, chunks=(700, 2))
+    for other in (stored, lazy, values.astype(np.int32)):
+        again = draw_rows(open_samples(other), 12, np.random.default_rng(5))
+        np.testing.assert_array_equal(again, drawn)
+
+
+def test_first_samples_pass_by_what_takes_no_part() -> None:
+    values = VALUES.copy()
+    taken = np.arange(N) % 50 == 0
+    values[~taken] = np.inf
+    values[::100, 1] = np.nan
+    samples = open_samples(values, mask=taken, missing="drop_any_sample")
+    drawn = draw_rows(samples, 40, np.random.default_rng(0))
+    assert len(drawn) == len(np.unique(drawn[:, 0])) == 40
+    assert np.isin(drawn[:, 0], VALUES[50::100, 0]).all()
+    every = draw_rows(samples, 1000, np.random.default_rng(0))
+    assert sorted(every[:, 0]) == sorted(VALUES[50::100, 0])
+    nothing = open_samples(np.full((5, 2), np.nan), missing="drop_any_sample")
+    assert draw_rows(nothing, 3, np.random.default_rng(0)).tolist() == [[0.0, 0.0]]
+
+
+def test_drawing_from_dask_holds_few_blocks_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    lazy = da.from_array(VALUES, chunks=(100, D))
+    asked: list[int] = []
+    compute = dask.compute
+
+    def watched(inputs: Any) -> Any:
+        asked.append(len(inputs))
+        return compute(inputs)
+
+    monkeypatch.setattr(dask, "compute", watched)
+    monkeypatch.setattr(peek_module, "_BLOCK_BYTES", 10 * 100 * D * 8)
+    drawn = draw_rows(open_samples(lazy), 60, np.random.default_rng(0))
+    rows = np.flatnonzero(np.isin(VALUES[:, 0], drawn[:, 0]))
+    assert len(asked) == -(-len(np.unique(rows // 100)) // 10) > 1
+    plain = draw_rows(open_samples(VALUES), 60, np.random.default_rng(0))
+    np.testing.assert_array_equal(drawn, plain)
+
+
+def test_units_beyond_the_samples_begin_at_samples_again() -> None:
+    codes = first_codes(Material(open_samples(VALUES[:5])), GRID, "samples", 0).codes
+    assert len(codes) == GRID.size
+    np.testing.assert_array_equal(np.unique(codes, axis=0), np.unique(VALUES[:5], axis=0))
 
 
 # --- what comes back

@@ -20,16 +20,19 @@ class BestOne(BestTwo):
     def _decide(self, compared: Float) -> Undecided:
         from somscale.kernels import nearest_loops
 
-        best = compared.argmin(axis=1)
-        self.best[:] = best
-        lowest = compared[np.arange(len(best)), best]
-        limits = lowest + 2 * self._codes.bound(self._norms, self._precision)
-        # rounded to the products' precision, a limit must not fall
-        limits = np.nextafter(limits.astype(compared.dtype), np.inf, dtype=compared.dtype)
-        # samples that are doubtful, or take no part, have nothing to compare
-        idle, left_out = self.doubtful(), self.left_out()
-        limits[idle if left_out is None else idle | left_out] = -np.inf
-        return Undecided(*nearest_loops.list_near(compared, limits))
+        self.best[:] = compared.argmin(axis=1)
+        limits = np.finfo(compared.dtype)
+        near = nearest_loops.list_near(
+            compared,
+            self.best,
+            self._norms,
+            *self._codes.bound_terms(self._precision),
+            float(np.finfo(self._precision).max),
+            self.left_out(),
+            float(limits.eps),
+            float(limits.smallest_subnormal),
+        )
+        return Undecided(*near)
 
     def settle(self, undecided: Undecided) -> None:
         """Choose among the open candidates by exact squared distance, ties by lowest unit."""

@@ -16,7 +16,7 @@ from somscale._types import AnyArray, Bool, Float, as_floats
 from somscale.kernels.gaps import Gaps, SlabGaps
 from somscale.kernels.scratch import Scratch
 
-__all__ = ["FILTER_WIDTH", "CodeFilter", "Precision", "Product"]
+__all__ = ["FILTER_WIDTH", "Bound", "CodeFilter", "Precision", "Product"]
 
 Precision: TypeAlias = type[np.float32] | type[np.float64]
 
@@ -41,6 +41,14 @@ class _Measure(NamedTuple):
     radius: float
 
 
+class Bound(NamedTuple):
+    """Largest error of a compared value: constant + linear t + square t², with t = s‖x−c‖."""
+
+    constant: float
+    linear: float
+    square: float
+
+
 class _Factors(NamedTuple):
     """Factors (K, f + 1) of some features, and which of these the last column leaves out."""
 
@@ -63,9 +71,11 @@ class CodeFilter:
     With centre c and a power of two s, the filter compares
     ``s²(‖w−c‖² − 2(x−c)·(w−c))``, which differs from ``s²‖x−w‖²`` by a term that
     depends on the sample alone; with weights both sides are multiplied by √v, and
-    ‖·‖ is the weighted norm.  With u the precision's unit roundoff, e = 2⁻⁵³ and
-    r = s(‖x−c‖+‖w−c‖), a product over f features errs by less than ``(2 f + 16) u r²``,
-    which includes the rounding of its two inputs to u.  Before that, the differences,
+    ‖·‖ is the weighted norm.  With u the precision's unit roundoff, e = 2⁻⁵³,
+    t = s‖x−c‖, q = s‖w−c‖ and r = t + q, a product over f features adds up at most 2 f terms
+    of size 2 t q + q² in all, each from inputs rounded to u: it errs by less than
+    ``(2 f + 16) u (2 t + q) q``, which is far less than r² where the codes lie close together.
+    Before that, the differences,
     √v and their product err by at most 3 e each side, the squared norms by ``(D + 6) e``,
     and the direct float64 sum, which rounds a difference, its square, the weighting and
     D additions, by ``(D + 4) e``: together less than ``(2 D + 24) e r²``.  Squares that
@@ -78,6 +88,7 @@ class CodeFilter:
         self._factors: dict[tuple[Precision, int, int], _Factors] = {}
         self._partial_factors: dict[tuple[Precision, int, int], AnyArray] = {}
         self._measures: dict[Precision, _Measure] = {}
+        self._bounds: dict[Precision, Bound] = {}
         self._scratch = Scratch()
 
     def __reduce__(self) -> tuple[type[CodeFilter], tuple[Float, Float | None]]:
@@ -147,13 +158,25 @@ class CodeFilter:
 
     def bound(self, norms: Float, precision: Precision) -> Float:
         """Largest error of a compared value, per sample, from (s‖x−c‖)²."""
-        scale, radius = self._measure(precision)
-        dims = self.codes.shape[1]
-        unit = float(np.finfo(precision).eps) / 2
-        factor = (2 * min(dims, FILTER_WIDTH) + 16) * unit + (2 * dims + 24) * 2.0**-53
-        heaviest = 0.0 if self.weights is None else float(self.weights.max(initial=0.0))
-        least = np.ldexp(scale, -537) ** 2 * (1 + heaviest) + 2.0**-1074
-        return np.asarray(1.05 * factor * (np.sqrt(norms) + radius) ** 2 + (4 * dims + 16) * least)
+        terms = self.bound_terms(precision)
+        return np.asarray(terms.constant + terms.linear * np.sqrt(norms) + terms.square * norms)
+
+    def bound_terms(self, precision: Precision) -> Bound:
+        """The largest error of a compared value, as a polynomial of s‖x−c‖."""
+        if precision not in self._bounds:
+            scale, radius = self._measure(precision)
+            dims = self.codes.shape[1]
+            unit = float(np.finfo(precision).eps) / 2
+            product = 1.05 * (2 * min(dims, FILTER_WIDTH) + 16) * unit
+            direct = 1.05 * (2 * dims + 24) * 2.0**-53
+            heaviest = 0.0 if self.weights is None else float(self.weights.max(initial=0.0))
+            least = np.ldexp(scale, -537) ** 2 * (1 + heaviest) + 2.0**-1074
+            self._bounds[precision] = Bound(
+                float((product + direct) * radius**2 + (4 * dims + 16) * least),
+                2 * (product + direct) * radius,
+                direct,
+            )
+        return self._bounds[precision]
 
     def farthest(self, norms: Float, precision: Precision) -> Float:
         """A distance that no unit exceeds, per sample, from (s‖x−c‖)²."""

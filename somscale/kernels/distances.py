@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from somscale._types import AnyArray, Float, Int
+from somscale._types import AnyArray, Float, Int, as_floats
 
 __all__ = ["add_squares", "pair_squares", "squares_to"]
-
-_PAIR_ELEMENTS = 1 << 18
-"""Elements gathered at once for listed pairs: 2 MiB, which stays in cache."""
 
 
 def add_squares(total: Float, differences: Float, weights: Float | None = None) -> None:
@@ -74,10 +71,7 @@ def pair_squares(
     gaps : bool
         Whether features that are nan add nothing.
     """
-    step = max(1, _PAIR_ELEMENTS // max(1, left.shape[1]))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
-        differences = np.subtract(left[rows[part]], right[columns[part]], dtype=np.float64)
-        if gaps:
-            differences[np.isnan(differences)] = 0
-        add_squares(total[part], differences, weights)
+    from somscale.kernels import loops
+
+    # what is None is left out of the compiled loop
+    loops.add_pair_squares(total, as_floats(left), right, rows, columns, weights, gaps or None)

@@ -12,7 +12,7 @@ from somscale._types import Float
 from somscale.codebook import codebook
 from somscale.codebook.matching import matched
 from somscale.codebook.opening import as_map, is_map
-from somscale.engine.readers.peek import read_some_rows
+from somscale.engine.readers.peek import draw_rows, read_some_rows
 from somscale.errors import InputError
 from somscale.topology import Grid
 from somscale.training.passes import Material
@@ -66,15 +66,23 @@ def first_codes(material: Material, grid: Grid, init: Any, seed: int) -> FirstCo
     if not isinstance(init, str):
         return FirstCodes(_given(material, grid, init), "given")
     rng = np.random.default_rng(seed)
+    if init == "samples":
+        rows = _filled(draw_rows(material.samples, grid.size, rng, incomplete=material.partial))
+        # each sample once, and then some again where the units are more
+        more = rng.choice(len(rows), size=max(0, grid.size - len(rows)))
+        order = np.concatenate([rng.permutation(len(rows)), more])
+        return FirstCodes(rows[order], "samples")
     at_least = min(material.samples.shape[0], 2 * grid.size)
     rows = read_some_rows(material.samples, at_least, rng, incomplete=material.partial)
     means = _means(rows)
     rows = np.where(np.isnan(rows), means, rows)
-    if init == "samples":
-        replace = len(rows) < grid.size
-        return FirstCodes(rows[rng.choice(len(rows), size=grid.size, replace=replace)], "samples")
     plane = find_plane(material, rows, means)
     return FirstCodes(_on_plane(plane, grid, rng), plane.source)
+
+
+def _filled(rows: Float) -> Float:
+    """Rows with means for what they lack."""
+    return np.where(np.isnan(rows), _means(rows), rows)
 
 
 def _means(rows: Float) -> Float:

@@ -64,13 +64,14 @@ def train(
         whatever the chunking, scheduler and number of workers.
     init : {"plane", "samples"}, array or map
         First codes: spread over the plane of the first two principal components, the
-        grid's longer side along the first; samples drawn at random; or given, as code
+        grid's longer side along the first; different samples, drawn from anywhere among those
+        that take part (again where the units are more); or given, as code
         vectors for :func:`somscale.codebook` or a map as in :func:`somscale.evaluate`.  The
         components are those of all samples where D ≤ N or N ≤ 2,048 and D, or else N, is at
         most 2,048 and the products fit the memory budget; else of some samples
         (the attribute says so).
     kernel : {"gaussian", "gaussian_half", "window", "triangular"}
-        Neighbourhood kernel h, as in :func:`somscale.metrics.maps.distortion`.
+        Neighbourhood kernel h, as in :func:`somscale.metrics.distortion`.
     temperature : (float, float), optional
         First and last temperature, in units of map distance; by default half the largest
         map distance (at least 1) and 1.

@@ -10,11 +10,13 @@ from somscale.engine.readers.samples import Samples
 from somscale.engine.readers.sources import Source
 from somscale.reductions.faults import LARGEST_VALUE
 
-__all__ = ["read_ranges", "read_some_rows"]
+__all__ = ["draw_rows", "read_ranges", "read_some_rows"]
 
 _BLOCK_ROWS = 256
 _BYTES = 64 << 20
+_BLOCK_BYTES = 256 << 20
 _SLAB = 1024
+_DRAWS = 8
 
 
 def read_some_rows(
@@ -34,26 +36,59 @@ def read_some_rows(
     chosen = np.sort(rng.choice(n_blocks, size=wanted, replace=False))
     starts = chosen * _BLOCK_ROWS
     stops = np.minimum(starts + _BLOCK_ROWS, n_rows)
-    values = _without_gaps(samples, read_ranges(samples, starts, stops), starts, stops)
-    sound = np.abs(values) <= LARGEST_VALUE
-    if incomplete:
-        sound |= np.isnan(values)
-    rows = values[sound.all(axis=1)]
+    rows = _sound(samples, starts, stops, incomplete=incomplete)
     return rows if len(rows) else np.zeros((1, n_features))
 
 
-def _without_gaps(samples: Samples, values: Float, starts: Int, stops: Int) -> Float:
-    """Rows that take part, 0 where all of them lack a feature and that is allowed."""
+def draw_rows(
+    samples: Samples, count: int, rng: np.random.Generator, *, incomplete: bool = False
+) -> Float:
+    """`count` different samples from anywhere, all that take part where they are fewer.
+
+    The numbers are drawn from those of all rows but excluded ones, whatever the chunks; of a
+    store only the chunks that hold one are read.  Rows that no pass would take are left out
+    and others drawn for them, at most a few times; `incomplete` is as in `read_some_rows`.
+    """
+    n_rows, n_features = samples.shape
+    free = np.arange(n_rows) if samples.excluded is None else _free_rows(samples)
+    drawn: list[Float] = []
+    missing = count
+    for _ in range(_DRAWS):
+        if not missing or not len(free):
+            break
+        places = np.sort(rng.choice(len(free), size=min(missing, len(free)), replace=False))
+        rows, free = free[places], np.delete(free, places)
+        drawn.append(_sound(samples, rows, rows + 1, incomplete=incomplete))
+        missing -= len(drawn[-1])
+    found = np.concatenate(drawn) if drawn else np.zeros((0, n_features))
+    return found if len(found) else np.zeros((1, n_features))
+
+
+def _free_rows(samples: Samples) -> Int:
+    """Numbers of the rows that are not excluded."""
+    if samples.excluded is None:
+        raise ValueError("these samples exclude no row")
+    return np.flatnonzero(~np.asarray(samples.excluded.read(0, samples.shape[0]), bool))
+
+
+def _sound(samples: Samples, starts: Int, stops: Int, *, incomplete: bool) -> Float:
+    """Rows of some ranges, but those that no pass would take; 0 where all lack a feature."""
+    values = _taking_part(samples, read_ranges(samples, starts, stops), starts, stops)
+    if samples.missing == "drop" and not incomplete and len(values):
+        values = np.where(np.isnan(values).all(axis=0), 0.0, values)
+    sound = np.abs(values) <= LARGEST_VALUE
+    if incomplete:
+        sound |= np.isnan(values)
+    return np.asarray(values[sound.all(axis=1)])
+
+
+def _taking_part(samples: Samples, values: Float, starts: Int, stops: Int) -> Float:
+    """Rows that are not excluded and, where nan may be, hold some value."""
     if samples.excluded is not None:
         ends = zip(starts.tolist(), stops.tolist(), strict=True)
         left_out = np.concatenate([samples.excluded.read(*both) for both in ends])
         values = values[~left_out]
-    if samples.missing == "raise":
-        return values
-    missing = np.isnan(values)
-    some = ~missing.all(axis=1)
-    values, missing = values[some], missing[some]
-    return np.where(missing.all(axis=0), 0.0, values)
+    return values if samples.missing == "raise" else values[~np.isnan(values).all(axis=1)]
 
 
 def read_ranges(samples: Samples, starts: Int, stops: Int) -> Float:
@@ -68,19 +103,22 @@ def read_ranges(samples: Samples, starts: Int, stops: Int) -> Float:
 
 
 def _from_blocks(blocks: Blocks, starts: Int, stops: Int) -> AnyArray:
-    """All ranges in one go, so that a chunk that several need is computed once."""
+    """Ranges of the same or of a few blocks in one go, so that a block is computed once."""
     import dask
 
-    ranges = list(zip(starts.tolist(), stops.tolist(), strict=True))
-    asked = [blocks.inputs(start, stop) for start, stop in ranges]
-    computed = dask.compute([inputs for inputs, _ in asked])[0]
-    features = slice(0, blocks.shape[1])
-    return np.concatenate(
-        [
-            arrival.source(values).read(slice(*ends), features)
-            for ends, values, (_, arrival) in zip(ranges, computed, asked, strict=True)
+    features, parts = slice(0, blocks.shape[1]), []
+    chunk = blocks.chunk_rows
+    # what is computed in one go is held at once
+    together = max(1, _BLOCK_BYTES // max(1, 8 * chunk * blocks.shape[1]))
+    group = np.unique(starts // chunk, return_inverse=True)[1] // together
+    for ends in np.split(np.stack([starts, stops], axis=1), np.flatnonzero(np.diff(group)) + 1):
+        asked = [blocks.inputs(start, stop) for start, stop in ends.tolist()]
+        computed = dask.compute([inputs for inputs, _ in asked])[0]
+        parts += [
+            arrival.source(values).read(slice(*rows), features)
+            for rows, values, (_, arrival) in zip(ends.tolist(), computed, asked, strict=True)
         ]
-    )
+    return np.concatenate(parts)
 
 
 def _from_source(source: Source, starts: Int, stops: Int) -> AnyArray:
@@ -89,12 +127,13 @@ def _from_source(source: Source, starts: Int, stops: Int) -> AnyArray:
     Chunks that are whole in time would be decoded for every range anew.
     """
     n_features, (chunk, width) = source.shape[1], source.chunks[:2]
-    slab = max(width, _SLAB // max(1, width) * width)
     groups = np.split(np.arange(len(starts)), np.flatnonzero(np.diff(starts // chunk)) + 1)
     parts = []
     for group in groups:
         first, last = int(starts[group[0]]), int(stops[group[-1]])
         wanted = np.concatenate([np.arange(starts[n], stops[n]) for n in group]) - first
+        most = min(_SLAB, max(1, _BYTES // (8 * (last - first))))
+        slab = max(width, most // max(1, width) * width)
         slabs = [
             source.read(slice(first, last), slice(left, min(left + slab, n_features)))[wanted]
             for left in range(0, n_features, slab)
