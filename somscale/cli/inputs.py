@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import xarray as xr
 
 from somscale.cli.ranks import rank_settings
 from somscale.codebook import read_codebook
+from somscale.codebook.formats.numpy_files import load_arrays
 from somscale.engine.planview import Plan
 from somscale.engine.readers.paths import expand
 from somscale.engine.readers.variables import fitting_variables
@@ -25,7 +27,7 @@ from somscale.workspace.places import is_workspace
 from somscale.workspace.results import names as names_of
 from somscale.workspace.results import read_map
 
-__all__ = ["Question", "paths", "read_question", "reading_of"]
+__all__ = ["Question", "candidate_name", "paths", "read_question", "reading_of"]
 
 _PARAMETERS = (
     *("kernel", "neighborhood", "convention", "distance", "p", "cost"),
@@ -81,6 +83,8 @@ def read_question(
     settings: dict[str, Any] = {"metrics": list(options["metrics"]) or "all"}
     if options["labels"] is not None:
         settings["labels"] = _column(files, options["labels"], own)
+    if options.get("unit_clusters") is not None:
+        settings["unit_clusters"] = _unit_clusters(options["unit_clusters"])
     if options["temperature"]:
         settings["temperature"] = list(options["temperature"])
     settings.update({name: options[name] for name in _PARAMETERS if options[name] is not None})
@@ -118,10 +122,11 @@ def _run_settings(options: Mapping[str, Any], own: Workspace | None) -> dict[str
 
 def paths(data: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
     """The files and stores that a command line names to be read."""
-    columns = [*options["clusters"], *options["embeddings"]]
+    columns = [candidate_name(text)[1] for text in (*options["clusters"], *options["embeddings"])]
     columns += [options["labels"]] if options["labels"] else []
-    named = [*options["maps"], *(Path(name) for name in columns if Path(name).exists())]
-    named += [Path(options["store"])] if options["store"] else []
+    maps = [Path(candidate_name(str(path))[1]) for path in options["maps"]]
+    named = [*maps, *(Path(name) for name in columns if Path(name).exists())]
+    named += [Path(options[name]) for name in ("store", "unit_clusters") if options.get(name)]
     return [*expand([str(path) for path in data]), *named]
 
 
@@ -170,12 +175,22 @@ def _projection(files: Sequence[Path], options: Mapping[str, Any], own: Workspac
     maps, clusters, embeddings = kinds
     if maps:
         kept = own or known_workspace(options["store"])
-        found: dict[str, Any] = {path.stem: _map(path, kept) for path in maps}
+        named = [candidate_name(str(path)) for path in maps]
+        found: dict[str, Any] = {name: _map(Path(path), kept) for name, path in named}
     else:
-        found = {Path(name).stem: _column(files, name, own) for name in clusters or embeddings}
+        named = [candidate_name(text) for text in clusters or embeddings]
+        found = {name: _column(files, text, own) for name, text in named}
     if len(found) < len(maps or clusters or embeddings):
-        raise InputError("two candidates have the same file name; rename one")
+        raise InputError("two candidates have the same name; give them others, as in NAME=FILE")
     return found if len(found) > 1 else next(iter(found.values()))
+
+
+def candidate_name(text: str) -> tuple[str, str]:
+    """A candidate's name and where it is, of NAME=FILE or of a file that names itself."""
+    name, sign, rest = text.partition("=")
+    if Path(text).exists() or not (sign and name and rest) or os.sep in name:
+        return Path(text).stem, text
+    return name, rest
 
 
 def _map(path: Path, kept: Workspace | None) -> xr.Dataset:
@@ -192,7 +207,7 @@ def _column(files: Sequence[Path], name: str, own: Workspace | None) -> Any:
     if name.endswith(".npy"):
         try:
             return np.load(name, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError):
+        except (OSError, EOFError, ValueError, OverflowError, SyntaxError, TokenError):
             raise InputError(f"{name!r} is no .npy file of numbers of the samples") from None
     if own is not None:
         return _coordinate(own, name)
@@ -200,6 +215,14 @@ def _column(files: Sequence[Path], name: str, own: Workspace | None) -> Any:
     if len(parts) == 1:
         return parts[0]
     return xr.concat(parts, dim=str(parts[0].dims[0]))
+
+
+def _unit_clusters(path: Path) -> Any:
+    """One cluster a unit of the map."""
+    held = load_arrays(path, lambda name: False)
+    if isinstance(held, dict):
+        raise InputError(f"{str(path)!r} is no .npy file of clusters of the map's units")
+    return held
 
 
 def _coordinate(workspace: Workspace, name: str) -> xr.DataArray:

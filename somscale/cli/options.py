@@ -65,7 +65,7 @@ JUDGING = [
         type=PATH,
         metavar="MAP",
         help="A codebook (.zarr, .nc, .npz, .cod, .wts, .wgt or .csv). Several are candidates, "
-        "named by their files.",
+        "named by their files, or as NAME=FILE.",
     ),
     click.option(
         "--clusters",
@@ -82,6 +82,12 @@ JUDGING = [
         "candidates.",
     ),
     click.option("--labels", metavar="L", help="Classes: a .npy file or a variable of DATA."),
+    click.option(
+        "--unit-clusters",
+        type=PATH,
+        metavar="FILE",
+        help="Clusters of the map's units, for conn_index: a .npy file (unit,).",
+    ),
     *READING,
     click.option(
         "--metrics",

@@ -14,7 +14,8 @@ _OPTIONS: Final = {
         for name in (
             *("kappa_s", "kappa_t", "k_max", "ties", "space", "norm"),
             *("sample_dims", "variable", "missing", "labels", "metrics", "cost", "convention"),
-            *("distance", "p", "sample_anchors", "seed", "memory_budget"),
+            *("unit_clusters", "distance", "p", "sample_anchors", "seed", "memory_budget"),
+            "intervals",
             *("store", "run", "samples", "overwrite", "dtype", "scheduler"),
         )
     },

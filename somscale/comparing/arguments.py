@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -13,6 +14,8 @@ from somscale.evaluate import open_candidates
 from somscale.metrics.asking.problem import READING, pose, with_sampling
 from somscale.metrics.asking.question import Problem, Request
 from somscale.metrics.asking.selection import Metrics, select
+from somscale.workspace import Workspace
+from somscale.workspace.answering import stored_for
 
 __all__ = ["question_of"]
 
@@ -49,12 +52,31 @@ def question_of(
     cost, convention = rest.pop("cost", None), rest.pop("convention", None)
     policies = {n.removesuffix("_labels"): rest.pop(n, value) for n, value in _POLICIES.items()}
     reading = {name: rest.pop(name, value) for name, value in READING.items()}
+    workspace, samples = _samples_of(samples, rest.pop("store", None), reading)
     opened, _ = open_candidates(candidates)
     distance = rest.get("distance", "euclidean")
     problem = pose(samples, opened, labels, policies, reading, distance=distance)
     problem = with_sampling(problem, anchors, seed)
     made = select(metrics, problem, cost=cost, convention=convention, parameters=rest)
-    return problem, _numbers(metrics, made)
+    requests = _numbers(metrics, made)
+    if workspace is not None:
+        stored = stored_for(workspace.location, problem, requests, workspace.fingerprint)
+        problem = replace(problem, stored=stored)
+    return problem, requests
+
+
+def _samples_of(
+    samples: Any, store: Any, reading: Mapping[str, Any]
+) -> tuple[Workspace | None, Any]:
+    """The workspace whose distances and ranks are read, and the samples, compared with its own."""
+    if isinstance(samples, Workspace):
+        if store is not None:
+            raise InputError("the samples are a workspace's own; leave store= out")
+        return samples, samples.samples(**reading)
+    if store is None:
+        return None, samples
+    workspace = store if isinstance(store, Workspace) else Workspace(store, mode="r")
+    return workspace, workspace.samples(samples, **reading)
 
 
 def _numbers(metrics: Metrics, requests: Sequence[Request]) -> list[Request]:

@@ -35,7 +35,7 @@ def compare(
 
     Parameters
     ----------
-    samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix or path(s)
+    samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix, path(s) or Workspace
         The samples, as for :func:`somscale.evaluate`.
     candidates : dict
         Names to two or more maps, embeddings or clusterings, all of one kind.
@@ -46,7 +46,7 @@ def compare(
     labels : array_like, (sample,), optional
         Classes of the samples.
     intervals : {"bootstrap", "anchors"}, optional
-        "bootstrap": 95 % intervals of indices that are means over samples, and the anchors' of
+        "bootstrap": 95 % intervals from other draws of the samples, and the anchors' of
         estimates, where there is `sample_anchors`; "anchors": these alone; None: neither.
     n_boot : int
         Resamples, at least 40.
@@ -55,7 +55,8 @@ def compare(
         chunks, workers and candidates, and the first so many of them for any `n_boot`.
     **options
         ``cost``, ``convention``, ``sample_anchors``, how samples are read, and parameters of
-        indices, as for :func:`somscale.evaluate`.
+        indices, as for :func:`somscale.evaluate`.  ``store``: a workspace of these samples,
+        whose distances and ranks are read instead of computed; nothing is written to it.
 
     Returns
     -------
@@ -77,7 +78,8 @@ def compare(
             For maps, where quantization and topographic error are asked for (by any label):
             whether no other map is as low in both and lower in one.
         ``standard_error``, ``interval_low``, ``interval_high``
-            Of the value; nan where there is no interval, and ``interval_note`` says why.
+            Of the value; nan where there is no interval, and ``interval_note`` says why.  It
+            also marks intervals without width, as of an error that no sample has.
         ``indistinguishable``
             1 where the 95 % interval of the difference to the best candidate, over the same
             resamples, holds 0, and for the best itself; 0 where it does not; nan where no
@@ -92,26 +94,43 @@ def compare(
         An unknown index.
     SampleValueError
         Samples that are not finite.
+    WorkspaceError
+        The samples are not those of the `store`.
     MemoryBudgetError
         A pass does not fit the budget.
 
     Notes
     -----
-    Resampled are the quantization error of every kind, ``rms_per_feature``, the topographic
-    and combined errors (of maps of up to 1,024 units), the simplified silhouette, and the
-    micro-averaged silhouettes of clusterings, each sample's own value held fixed; and indices
-    of clusterings against labels, computed anew from the table of every resample, but for
-    those that count samples or pairs.  A sample
+    Three ways lead to intervals, of what other *samples* from where these are from would
+    change; candidates are held fixed, and what training again would change is not in them.
+
+    *Means over samples* are resampled: the quantization error of every kind,
+    ``rms_per_feature``, the topographic and combined errors (of maps of up to 1,024 units)
+    and the simplified silhouette.  A sample
     occurs in a resample by a weight of its own, of mean and variance 1, Poisson's, in the
     place of multinomial ones that would have to know all samples (Hanley & MacGibbon 2006,
     doi:10.1016/j.cmpb.2006.04.006); the index of a resample is the ratio of two sums.  The
     sums alone are held, `n_boot` × (terms) numbers of 8 bytes, however many samples there
-    are; of clusterings also one number a sample.
+    are.  Intervals are percentiles.
 
-    Intervals are percentiles; they tell what other *samples* would change, with the candidate
-    held fixed, and not what training again would.  Samples that depend on each other, as days
-    of weather do, make them too narrow.  Many comparisons with the best are not corrected for
-    their number.
+    *Indices against labels*, of clusterings and of maps' units, are computed anew from the
+    table of every resample, but for those that count samples or pairs; with maps one unit a
+    sample is held for it.  As a resample repeats samples, and a sample agrees with itself,
+    replicates are moved to have the value as their mean.  Where cells are so few that this
+    moves others than indices of pairs by half a standard error or more, the index has no
+    interval: itself it is as far off that of many samples.
+
+    *Silhouettes* (micro and macro), ``davies_bouldin_score`` and ``_index``, ``r_squared``,
+    ``explained_variance``, and correlations and stresses of distances of pairs change for
+    all samples with every one.  Their errors are those of 64 random halves of (at most 1,024)
+    samples, scaled to all of them (delete-d jackknife, Shao & Wu 1989,
+    doi:10.1214/aos/1176347263), with the samples held fixed that were drawn.
+
+    All candidates share all draws, so that differences are paired.
+    Samples that depend on each other, as days of weather do, make intervals too narrow.
+    Many comparisons with the best are not corrected for their number.  All else, as indices
+    of ranks, has intervals of `sample_anchors` alone, which tell how well these estimate the
+    index of the samples at hand.
 
     References
     ----------

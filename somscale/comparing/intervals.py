@@ -37,7 +37,7 @@ def replicates_of(
             continue
         every = mean.of(sums, value)
         # features that only the read found to be missing, or weights that an index ignores
-        if not np.isclose(every[0], value, rtol=1e-9, atol=1e-300):
+        if not np.isclose(every[0], value, rtol=1e-9, atol=mean.rounding):
             reasons[key] = _OTHER
         elif np.isnan(every[1:]).all():
             reasons[key] = "no resample has a sample"
@@ -66,7 +66,16 @@ def same_as_best(
     least = losses_of(replicates[best, label], direction)
     for place, name in enumerate(candidates):
         if (name, label) in replicates:
-            gaps = losses_of(replicates[name, label], direction) - least
-            low, high = np.nanquantile(gaps, LEVELS)
-            found[place] = low <= 0 <= high
+            gaps = _gaps(losses_of(replicates[name, label], direction), least)
+            if len(gaps):
+                low, high = np.quantile(gaps, LEVELS)
+                found[place] = low <= 0 <= high
     return found
+
+
+def _gaps(losses: Float, least: Float) -> Float:
+    """Differences of the resamples that both have; of two that are infinite, none."""
+    alike = losses == least  # infinities too
+    both = ~(np.isnan(losses) | np.isnan(least))
+    gaps = np.subtract(losses, least, out=np.zeros(len(losses)), where=both & ~alike)
+    return np.asarray(gaps[both])

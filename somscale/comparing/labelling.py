@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import xarray as xr
@@ -13,6 +14,8 @@ from somscale.metrics.answering.estimates import ERRORS
 from somscale.metrics.asking.question import Problem, Request
 
 __all__ = ["with_intervals", "with_ranks"]
+
+_ALIKE: Final = "all resamples have one value: a rare event is not ruled out by an interval of 0"
 
 
 def with_ranks(result: xr.Dataset, problem: Problem, requests: Sequence[Request]) -> xr.Dataset:
@@ -75,6 +78,8 @@ def with_intervals(
             if key in replicates:
                 for error, value in zip(ERRORS, spread(replicates[key]), strict=True):
                     found[error][row, column] = value
+                if found["interval_low"][row, column] == found["interval_high"][row, column]:
+                    notes[row, column] = _ALIKE
             elif np.isnan(found["interval_low"][row, column]):
                 notes[row, column] = reasons.get(key, "not estimated from anchors")
         best = str(result["best"].values[row])
@@ -83,7 +88,7 @@ def with_intervals(
     for name, text in ERRORS.items():
         facts = {"long_name": f"{text}; nan where there is none", "units": "see metric_units"}
         result[name] = (dims, found[name], facts)
-    facts = {"long_name": "why there is no interval", "units": "1"}
+    facts = {"long_name": "why there is no interval, or a doubtful one", "units": "1"}
     result["interval_note"] = (dims, notes, facts)
     text = "1: the interval of the difference to the best holds 0; 0: it does not; nan: unknown"
     result["indistinguishable"] = (dims, same, {"long_name": text, "units": "1"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
@@ -12,17 +12,15 @@ from somscale._types import Float, Int
 from somscale.codebook import TrainedMap
 from somscale.metrics.asking.question import Problem, Request
 from somscale.metrics.code_distances import code_distances
-from somscale.metrics.values import Value
-from somscale.reductions.pair_stats import Silhouettes
 from somscale.reductions.resampled import Term
 from somscale.topology import path_lengths
 
-__all__ = ["Mean", "Means", "means_of_clusterings", "means_of_maps", "sample_requests"]
+__all__ = ["NO_MEAN", "Mean", "Means", "means_of_maps"]
 
 MOST_UNITS: Final = 1024
 """Units of a map of which a table of every two is held, 8 MiB."""
 
-_SILHOUETTES: Final = ("silhouette_score", "centroid_silhouette", "squared_silhouette")
+NO_MEAN: Final = "no mean of values of samples, of which resamples tell the error"
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,15 @@ class Mean:
         The index is the root of the mean.
     scaled : bool
         It is a multiple of that.
+    rounding : float
+        Of a mean of values of both signs, each within [-1, 1].
     """
 
     sum: int
     mass: int
     root: bool = False
     scaled: bool = False
+    rounding: float = 0.0
 
     def of(self, sums: Float, value: float) -> Float:
         """The index of every resample, (n_boot + 1,), from (n_boot + 1, T); nan of no samples."""
@@ -99,6 +100,7 @@ def means_of_maps(problem: Problem, requests: Sequence[Request]) -> Means:
                 means.add(Term(units="" if whole else term.units, count=True)),
                 root=index == "rms_per_feature" or kind == "rms",
                 scaled=index == "rms_per_feature",
+                rounding=1e-12 if index == "simplified_silhouette" else 0.0,
             )
     return means
 
@@ -123,13 +125,7 @@ def _term_of_map(problem: Problem, name: str, som: TrainedMap, request: Request)
                 return Term(units=units, table=_square(apart))
             paths = _path_lengths(problem, som, request, first, second)
             return Term(squares, root=not given["squared"], units=units, table=_square(paths))
-    return _NO_MEAN
-
-
-_NO_MEAN: Final = "no mean of values of samples, of which resamples tell the error"
-_NOT_KEPT: Final = (
-    "of samples in Dask arrays no values are kept; give the array or the store itself"
-)
+    return NO_MEAN
 
 
 def _square(values: Any) -> Float:
@@ -148,49 +144,3 @@ def _path_lengths(
     edges = som.grid.edges(neighborhood)
     lengths = code_distances(codes, *edges.T, squared=squared)
     return path_lengths(som.grid.size, edges, lengths, first, second)
-
-
-def sample_requests(problem: Problem, requests: Sequence[Request]) -> dict[str, Request]:
-    """For silhouettes of clusterings, by label, the request of every sample's own."""
-    if problem.kind != "clusters" or problem.sampling is not None:
-        return {}
-    return {
-        r.label: replace(
-            r,
-            label=f"{r.label} of samples",
-            spec=replace(r.spec, formula=_of_samples, dims=("sample",), variants={}),
-        )
-        for r in requests
-        if r.spec.name in _SILHOUETTES
-        and r.parameters["average"] == "micro"
-        and not (problem.lazy and r.spec.cost == "linear")
-    }
-
-
-def _of_samples(silhouettes: Silhouettes, **parameters: Any) -> Value:
-    if silhouettes.values is None:
-        raise ValueError("the pass kept no silhouettes of samples")
-    return silhouettes.values
-
-
-def means_of_clusterings(
-    problem: Problem, requests: Sequence[Request], labels: Sequence[str]
-) -> Means:
-    """The means that clusterings' indices are, of values of samples that stand in columns.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        Indices whose values of samples are known, in columns "candidate/label".
-    """
-    means = Means()
-    for name in problem.candidates:
-        for request in requests:
-            key = name, request.label
-            if request.label not in labels:
-                of_samples = problem.lazy and request.spec.name in _SILHOUETTES
-                means.reasons[key] = _NOT_KEPT if of_samples else _NO_MEAN
-                continue
-            column = "/".join(key)
-            means.found[key] = Mean(means.add(Term(column)), means.add(Term(column, count=True)))
-    return means

@@ -102,7 +102,7 @@ class ResampledSums:
         seed: int,
         sample_weights: str | None = None,
     ) -> None:
-        if TILE_ROWS % BLOCK_ROWS:
+        if BLOCK_ROWS % TILE_ROWS:
             raise ValueError("weights are drawn for whole tiles")
         self.terms = tuple(terms)
         self.n_boot = n_boot

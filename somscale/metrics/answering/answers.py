@@ -62,7 +62,7 @@ def bundle_of(
     units : mapping
         Best-matching units of the samples, by candidate.
     """
-    samples, resampling = problem.samples, problem.resampling
+    samples = problem.samples
     return {
         "": None,
         "table": found.get(f"table:{candidate}"),
@@ -72,8 +72,8 @@ def bundle_of(
         "bmu": units.get(candidate),
         "silhouettes": found.get(f"units:{candidate}"),
         "grid": grid_of(problem.candidates[candidate]),
-        "resampled": None if resampling is None else found.get(resampling.name),
         "left_out": 0 if samples is None else samples.features.size - samples.shape[1],
+        **{own.name: found.get(own.name) for own in problem.resampling},
     }
 
 

@@ -11,7 +11,7 @@ from somscale.engine.readers.columns import Column, SampleVectors
 from somscale.engine.readers.samples import Samples
 from somscale.metrics.asking.unit_columns import grid_of
 from somscale.metrics.spec import MetricSpec
-from somscale.reductions.resampled import ResampledSums
+from somscale.reductions.base import LinearReduction
 
 if TYPE_CHECKING:
     from somscale.metrics.asking.stored import StoredMatrices
@@ -73,9 +73,9 @@ class Problem:
         How many anchors estimate sums over pairs, and the seed they are drawn with.
     stored : StoredMatrices or None
         Distances and ranks of the samples that need not be computed.
-    resampling : ResampledSums or None
-        What is summed over bootstrap resamples in the first read of maps' samples, for an
-        index that needs "resampled".
+    resampling : tuple of LinearReduction
+        What a comparison gathers besides in the first read of maps' samples: for indices
+        that need its name.
     """
 
     candidates: Mapping[str, Candidate]
@@ -84,7 +84,7 @@ class Problem:
     matrix: bool = False
     sampling: tuple[int, int] | None = None
     stored: StoredMatrices | None = None
-    resampling: ResampledSums | None = None
+    resampling: tuple[LinearReduction[Any], ...] = ()
 
     @property
     def kind(self) -> str:

@@ -75,9 +75,8 @@ def first_job(
                     complete=complete,
                 )
             )
-    if problem.resampling is not None:
-        # after the units of all maps, which say what it sums
-        reductions.append(problem.resampling)
+    # after the units of all maps, which say what is summed
+    reductions += problem.resampling
     samples = problem.samples
     reads = samples is not None and any(isinstance(r, UnitsReduction) for r in reductions)
     if samples is None or not reads:
