@@ -20,6 +20,7 @@ from somscale.metrics.answering.labelled import errors_of_estimate, labelled, pl
 from somscale.metrics.asking.diagram_bins import DIAGRAM_ENDS
 from somscale.metrics.asking.question import Answer, Problem, Request
 from somscale.metrics.asking.reserved import RESERVED_NAMES
+from somscale.metrics.asking.unit_columns import grid_of, grid_text
 
 __all__ = ["assemble", "refuse_clashes"]
 
@@ -174,6 +175,9 @@ def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Datas
                 joined[name].attrs.update(flag_attributes(max(sizes)))
         if len({_shape(c) for c in problem.candidates.values()}) > 1:
             joined = joined.drop_vars(["row", "col"], errors="ignore")
+        if len({grid_of(c) for c in problem.candidates.values()}) > 1:
+            for array in joined.data_vars.values():
+                array.attrs.pop("grid", None)  # which is that of the first map
     return joined
 
 
@@ -207,6 +211,10 @@ def _attributes(problem: Problem, requests: Sequence[Request]) -> dict[str, Any]
     }
     if prints:
         attributes["map_fingerprints"] = json.dumps(prints, sort_keys=True)
+    grids = {name: grid_of(c) for name, c in problem.candidates.items()}
+    texts = {name: json.loads(grid_text(grid)) for name, grid in grids.items() if grid is not None}
+    if texts:
+        attributes["grids"] = json.dumps(texts, sort_keys=True)
     attributes.update(_reading(problem))
     if problem.sampling is not None:
         attributes["sample_anchors"], attributes["seed"] = problem.sampling

@@ -13,7 +13,7 @@ from somscale.engine.readers.columns import Column
 from somscale.metrics.answering.estimates import ERRORS
 from somscale.metrics.asking.diagram_bins import ends_facts
 from somscale.metrics.asking.question import Answer, Problem, Request
-from somscale.metrics.asking.unit_columns import grid_of
+from somscale.metrics.asking.unit_columns import grid_of, grid_text
 
 __all__ = ["REGIONS", "coordinates", "errors_of_estimate", "labelled", "long_name_of", "plain"]
 
@@ -52,6 +52,8 @@ def labelled(problem: Problem, candidate: str, request: Request, answer: Answer)
     grid = grid_of(problem.candidates[candidate])
     if spec.sample_field in ("bmu", "second_bmu") and grid is not None:
         array.attrs.update(flag_attributes(grid.size))
+    if "unit" in spec.dims and grid is not None:
+        array.attrs["grid"] = grid_text(grid)
     for name, value in request.parameters.items():
         if name == "p" and request.parameters.get("distance") != "minkowski":
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from somscale.errors import InputError
 from somscale.metrics.asking.candidates import Coordinates, open_clusters
 from somscale.topology import Grid
 
-__all__ = ["UnitColumn", "grid_of", "open_units"]
+__all__ = ["UnitColumn", "grid_of", "grid_text", "open_units"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class UnitColumn(Column):
 def grid_of(candidate: Any) -> Grid | None:
     """The grid of a map, or of units; None for a clustering."""
     return candidate.grid if isinstance(candidate, TrainedMap | UnitColumn) else None
+
+
+def grid_text(grid: Grid) -> str:
+    """A grid as JSON for attributes; the edges and distances of an irregular one are left out."""
+    spec = grid.to_spec().items()
+    return json.dumps({n: v for n, v in spec if not isinstance(v, np.ndarray)}, sort_keys=True)
 
 
 def open_units(units: Any, grid: Any, like: Coordinates, *, missing: Any) -> UnitColumn:
