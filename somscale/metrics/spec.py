@@ -210,7 +210,9 @@ def register(formula: Callable[..., Value], **facts: Any) -> MetricSpec:
     parameters = inspect.signature(formula).parameters.values()
     defaults = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
     name = formula.__name__
-    if name in _registry:
+    known = _registry.get(name)
+    # a cell of a notebook that is run again declares the same index anew
+    if known is not None and (known.formula.__module__, formula.__module__) != ("__main__",) * 2:
         raise InputError(f"an index {name!r} exists already")
     spec = MetricSpec(name=name, formula=formula, defaults=defaults, **facts)
     _registry[name] = spec
