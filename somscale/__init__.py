@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from somscale import metrics
 from somscale._version import __version__
 from somscale.clustering import cluster_units
@@ -31,7 +34,13 @@ from somscale.metrics.comparison.stability import neighborhood_stability
 from somscale.options import set_options
 from somscale.topology import Grid
 from somscale.training import train
+from somscale.versions import show_versions
 from somscale.workspace import Workspace
+
+if TYPE_CHECKING:
+    from somscale import plot as plot
+    from somscale.reporting import Report as Report
+    from somscale.reporting import report as report
 
 __all__ = [
     "ChunkError",
@@ -40,6 +49,7 @@ __all__ = [
     "Grid",
     "InputError",
     "MemoryBudgetError",
+    "Report",
     "SampleValueError",
     "SomscaleError",
     "UnknownMetricError",
@@ -58,9 +68,27 @@ __all__ = [
     "metrics",
     "neighborhood_stability",
     "plan",
+    "plot",
     "project",
     "read_codebook",
+    "report",
     "set_options",
+    "show_versions",
     "train",
     "write_codebook",
 ]
+
+# Loaded where they are asked for: they need libraries that not everyone has, or wants to wait for.
+_LATER = {"Report": "somscale.reporting", "report": "somscale.reporting"}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "plot":
+        return import_module("somscale.plot")
+    if name in _LATER:
+        return getattr(import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -150,6 +150,7 @@ def evaluate(
         With `sample_anchors`: ``standard_error``, ``interval_low`` and ``interval_high``
         along ``metric``, nan where a value is exact, and the same of every other estimate
         under its name, as ``cluster_silhouette_standard_error``.
+        The grids of maps are in the attribute ``grids``, for pictures of the result.
         Lazy when the samples are a Dask collection and there is no `store`, else computed.
         With a `store`, the attribute ``stored_matrices`` says which of its distances and ranks
         were read, and why others were not.

@@ -41,15 +41,19 @@ ALLOWED = {
     "metrics": FLOOR | {"kernels", "topology", "spaces", "reductions", "engine", "codebook"},
     "workspace": FLOOR | {"kernels"} | PASSES | RESULTS,
     "evaluate": FLOOR | BELOW_EVALUATE,
+    "extending": FLOOR | {"topology", "reductions", "metrics"},
     "comparing": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "coranking": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "plot": FLOOR | BELOW_EVALUATE | {"evaluate"},
     "datasets": FLOOR | BELOW_EVALUATE | {"evaluate"},
-    "report": FLOOR | BELOW_EVALUATE | {"evaluate", "plot"},
+    "reporting": FLOOR | BELOW_EVALUATE | {"evaluate", "plot"},
+    "versions": {"_version"},
     "__init__": FLOOR
     | BELOW_EVALUATE
-    | {"comparing", "coranking", "evaluate", "plot", "datasets", "report"},
-    "cli": FLOOR | BELOW_EVALUATE | {"evaluate", "plot", "datasets", "report", "__init__"},
+    | {"comparing", "coranking", "evaluate", "plot", "datasets", "reporting", "versions"},
+    "cli": FLOOR
+    | BELOW_EVALUATE
+    | {"evaluate", "comparing", "plot", "datasets", "reporting", "versions", "__init__"},
 }
 ALLOWED["testing"] = set(ALLOWED)
 
@@ -58,7 +62,12 @@ DASK_IN = {"engine", "cli", "datasets", "testing"}
 MAX_LINES = 400
 
 # Import names whose distribution is called otherwise, or comes with a declared one.
-DISTRIBUTIONS = {"distributed": "dask", "pandas": "xarray", "sklearn": "scikit-learn"}
+DISTRIBUTIONS = {
+    "distributed": "dask",
+    "markupsafe": "jinja2",
+    "pandas": "xarray",
+    "sklearn": "scikit-learn",
+}
 EXTRAS_FOR_DEVELOPERS = {"test", "dev"}
 
 

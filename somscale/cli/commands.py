@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from somscale._version import __version__
-from somscale.cli import store_commands
+from somscale.cli import compare_command, report_command, store_commands
 from somscale.cli.command import Group, telling_what_is_kept
 from somscale.cli.options import JUDGING, PATH, STORE, with_options
 
@@ -24,7 +25,8 @@ def main() -> None:
 @main.command()
 @with_options(JUDGING)
 @click.option("--output", "-o", type=PATH, metavar="OUT", help="Result to write: .zarr or .nc.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing result.")
+@click.option("--report", "page", type=PATH, metavar="PAGE", help="Page to write: .html.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing result or page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--dry-run", is_flag=True, help="Print the plan and compute nothing.")
 @STORE
@@ -38,6 +40,7 @@ def main() -> None:
 def evaluate(
     data: tuple[Path, ...],
     output: Path | None,
+    page: Path | None,
     overwrite: bool,
     as_json: bool,
     dry_run: bool,
@@ -49,7 +52,7 @@ def evaluate(
     them, continue each other along the first sample dim.  A workspace, made by `somscale
     store`, stands for its samples, and keeps the result.
     """
-    from somscale.cli import inputs, results
+    from somscale.cli import inputs, pages, results
     from somscale.cli.settings import run_settings
     from somscale.store import write_dataset
 
@@ -58,12 +61,17 @@ def evaluate(
         if dry_run:
             results.show_plan(question.plan(), as_json=as_json)
             return
+        read = inputs.paths(data, options)
         if output is not None:
-            results.check_target(output, inputs.paths(data, options), overwrite=overwrite)
+            results.check_target(output, read, overwrite=overwrite)
+        if page is not None:
+            pages.check_page(page, read, overwrite=overwrite, option="--report")
         with telling_what_is_kept(question.workspace):
             result = question.evaluate()
         if output is not None:
             write_dataset(result, output)
+        if page is not None:
+            pages.write_page(page, question, result)
     results.show(result, as_json=as_json)
     if output is not None:
         click.echo(f"Wrote {output}", err=True)
@@ -92,6 +100,16 @@ def metrics(as_json: bool) -> None:
 
 
 @main.command()
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def versions(as_json: bool) -> None:
+    """Print the versions and the machine that a report of a problem should name."""
+    from somscale.versions import show_versions, versions_text
+
+    found = show_versions(as_dict=True)
+    click.echo(json.dumps(found, indent=2) if as_json else versions_text(found))
+
+
+@main.command()
 @click.option(
     "--output",
     "-o",
@@ -109,5 +127,11 @@ def demo(output: Path) -> None:
         demonstration.run(output)
 
 
-for _command in (store_commands.store, store_commands.verify, store_commands.info):
+for _command in (
+    compare_command.compare,
+    report_command.report,
+    store_commands.store,
+    store_commands.verify,
+    store_commands.info,
+):
     main.add_command(_command)

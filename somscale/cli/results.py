@@ -20,7 +20,7 @@ from somscale.engine.planview import Plan
 from somscale.errors import InputError
 from somscale.metrics.spec import all_specs, range_text
 
-__all__ = ["as_text", "check_target", "show", "show_plan"]
+__all__ = ["as_text", "check_place", "check_target", "show", "show_plan"]
 
 _ARROWS = {
     "higher": "higher is better",
@@ -35,17 +35,24 @@ _ERRORS = ("_standard_error", "_interval_low", "_interval_high")
 def check_target(path: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
     """Refuse a target that cannot be written, or is read, before anything is computed."""
     store.check_target(path)
+    check_place(path, inputs, overwrite=overwrite)
+
+
+def check_place(
+    path: Path, inputs: Sequence[Path], *, overwrite: bool, option: str = "--output"
+) -> None:
+    """Refuse a place that is read, is taken, or cannot be written to; `option` names it."""
     target = path.resolve()
     for source in (source.resolve() for source in inputs):
         if target == source or target in source.parents or source in target.parents:
-            raise InputError(f"{str(path)!r} is read by this command; name another --output")
+            raise InputError(f"{str(path)!r} is read by this command; name another {option}")
     if path.exists() and not overwrite:
-        raise InputError(f"{str(path)!r} exists; name another --output, or add --overwrite")
+        raise InputError(f"{str(path)!r} exists; name another {option}, or add --overwrite")
     folder = path.absolute().parent
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)!r}; make it first")
     if not os.access(folder, os.W_OK):
-        raise InputError(f"the folder {str(folder)!r} cannot be written to; name another --output")
+        raise InputError(f"the folder {str(folder)!r} cannot be written to; name another {option}")
 
 
 def show(result: xr.Dataset, *, as_json: bool) -> None:

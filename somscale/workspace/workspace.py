@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ import xarray as xr
 from somscale.codebook.passes import without_gapped_features
 from somscale.engine.readers.paths import is_path
 from somscale.engine.readers.samples import Samples, open_samples
-from somscale.errors import InputError, WorkspaceError
+from somscale.errors import InputError, SomscaleError, WorkspaceError
 from somscale.metrics.asking.problem import READING
 from somscale.store.keys import (
     delete_prefix,
@@ -124,6 +125,13 @@ class Workspace:
 
     def __repr__(self) -> str:
         return f"<Workspace {self.name!r}>"
+
+    def _repr_html_(self) -> str:
+        try:
+            return self.info()._repr_html_()
+        except (SomscaleError, OSError) as error:
+            # a notebook shall say what is wrong, and not how it was found out
+            return f"<p>{html.escape(f'{self!r}: {error}')}</p>"
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -1,0 +1,96 @@
+"""Where the units of a map are drawn, and their shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from somscale.codebook import as_map, is_map
+from somscale.engine.readers.paths import is_path
+from somscale.errors import InputError
+from somscale.reporting.result import Result
+from somscale.topology import Grid
+
+__all__ = ["Cells", "grids_of", "unit_cells"]
+
+_ANGLES: Final = np.deg2rad(30 + 60 * np.arange(6))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Places of units and their outline.
+
+    Attributes
+    ----------
+    x, y : (K,) float
+        Centres; y grows with the row.
+    corners : (m, 2) float or None
+        Corners about a centre; None for squares of side 1.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    corners: NDArray[np.float64] | None
+
+
+def unit_cells(grid: Grid) -> Cells:
+    """Cells of a grid: squares, hexagons, or small hexagons at the places of a graph's units."""
+    x, y = np.asarray(grid.positions, dtype=float).T
+    if grid.topology == "rectangular":
+        return Cells(x, y, None)
+    corners = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=1) / np.sqrt(3)
+    if grid.topology == "hexagonal":
+        return Cells(x, y, corners)
+    return Cells(x, y, 0.7 * corners)
+
+
+def grids_of(result: Result, projection: Any) -> list[Grid | None]:
+    """The grid of each candidate: the map's, or what the result knows of it.
+
+    Raises
+    ------
+    InputError
+        A map has another number of units than the result.
+    """
+    given = _maps(result, projection)
+    return [_grid_of(result, place, given.get(name)) for place, name in enumerate(result.heads)]
+
+
+def _maps(result: Result, projection: Any) -> dict[str, Any]:
+    if isinstance(projection, dict):
+        return {str(name): som for name, som in projection.items()}
+    return {} if projection is None else {result.heads[0]: projection}
+
+
+def _grid_of(result: Result, place: int, som: Any) -> Grid | None:
+    units = _units(result, place)
+    if som is not None and (is_map(som) or is_path(som)):
+        grid = as_map(som).grid
+        if units is not None and grid.size != units:
+            raise InputError(
+                f"the map has {grid.size:,} units, and the result is of one with {units:,}; give "
+                "the map that was judged"
+            )
+        return grid
+    known = result.attribute("grids")
+    spec = known.get(result.heads[place], known.get("projection"))
+    if isinstance(spec, dict) and spec.get("topology") in ("rectangular", "hexagonal"):
+        return Grid.from_spec(spec)
+    return None if units is None else _by_rows(result, units)
+
+
+def _units(result: Result, place: int) -> int | None:
+    if "n_units" in result.q:
+        return int(result.q["n_units"].values[place])
+    return result.q.sizes.get("unit")
+
+
+def _by_rows(result: Result, units: int) -> Grid | None:
+    """A rectangle, where rows and columns of units are all that is known."""
+    if not {"row", "col"} <= set(result.q.coords):
+        return None
+    rows, cols = (int(result.q[name].max()) + 1 for name in ("row", "col"))
+    return Grid(rows, cols) if rows * cols == units else None

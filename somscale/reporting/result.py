@@ -1,0 +1,176 @@
+"""A result as a report reads it: what was judged, and which variable is which index."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Final, Literal
+
+import numpy as np
+import xarray as xr
+
+from somscale.errors import InputError
+from somscale.metrics.spec import MetricSpec, all_specs
+
+__all__ = ["PARAMETERS", "Kind", "Result"]
+
+Kind = Literal["map", "embedding", "clusters"]
+
+PARAMETERS: Final = ("k", "kappa_s", "kappa_t", "temperature", "delta")
+"""Dims that stand for a parameter of an index, or for the argument of a function."""
+
+_OWN: Final = frozenset(
+    {
+        *("value", "note", "n_units", "standard_error", "interval_low", "interval_high"),
+        *("rank", "mean_rank", "best", "on_front", "indistinguishable", "interval_note"),
+    }
+)
+_ERRORS: Final = ("_standard_error", "_interval_low", "_interval_high")
+
+
+class Result:
+    """The Dataset of :func:`somscale.evaluate` or :func:`somscale.compare`.
+
+    Parameters
+    ----------
+    q : Dataset
+        In memory, of Dask arrays, or opened lazily; variables are read when they are drawn.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+
+    def __init__(self, q: Any) -> None:
+        if not isinstance(q, xr.Dataset):
+            raise InputError(
+                f"a report is made of the Dataset of ss.evaluate or ss.compare, not of a "
+                f"{type(q).__name__}"
+            )
+        if q.attrs.get("somscale_kind") != "result":
+            held = ", ".join(map(repr, q.attrs.get("somscale_kind", "").split())) or "none"
+            raise InputError(
+                f"the Dataset is no result of ss.evaluate or ss.compare (its attribute "
+                f"somscale_kind is {held}); name the result, and the map or embedding as projection"
+            )
+        self.q = q
+
+    @cached_property
+    def candidates(self) -> list[str]:
+        """Names of the candidates; none where one thing was judged without a name."""
+        if "candidate" not in self.q.dims:
+            return []
+        return [str(name) for name in self.q["candidate"].values.tolist()]
+
+    @property
+    def heads(self) -> list[str]:
+        """A name for each candidate, also where there is but one without a name."""
+        return self.candidates or ["value"]
+
+    def of(self, values: xr.DataArray, candidate: int) -> xr.DataArray:
+        """The values of one candidate, by its place."""
+        return values.isel(candidate=candidate) if "candidate" in values.dims else values
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What was judged."""
+        dims = set(self.q.dims)
+        if "map_fingerprints" in self.q.attrs or "unit" in dims or "n_units" in self.q:
+            return "map"
+        if "clusters_excluded" in self.q.attrs or "cluster" in dims:
+            return "clusters"
+        return "embedding"
+
+    @cached_property
+    def n_samples(self) -> int | None:
+        """How many samples there were."""
+        count = self.q.attrs.get("n_samples")
+        return None if count is None else int(count)
+
+    @property
+    def compared(self) -> bool:
+        """Whether candidates were compared, with ranks."""
+        return "rank" in self.q and "mean_rank" in self.q
+
+    @cached_property
+    def arrays(self) -> list[str]:
+        """Indices that are variables of their own, without their errors."""
+        names = [str(name) for name in self.q.data_vars if str(name) not in _OWN]
+        stems = {name: name.removesuffix(end) for name in names for end in _ERRORS}
+        found = [
+            name
+            for name in names
+            if "metric" not in self.q[name].dims
+            and not any(name.endswith(end) and name.removesuffix(end) in stems for end in _ERRORS)
+        ]
+        # a store gives variables back by the alphabet
+        order = {spec.name: place for place, spec in enumerate(all_specs())}
+        specs = {name: self.spec_of(name) for name in found}
+        places = {n: len(order) if s is None else order[s.name] for n, s in specs.items()}
+        return sorted(found, key=lambda name: (places[name], name))
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        """Labels of indices that are one number."""
+        return [str(m) for m in self.q["metric"].values.tolist()] if "metric" in self.q.dims else []
+
+    def spec(self, label: str, long_name: str) -> MetricSpec | None:
+        """The index behind a label of the user's, by its name in words; None if it is unknown."""
+        by_name, by_words = _specs()
+        found = by_name.get(label)
+        return found if found is not None else by_words.get(long_name)
+
+    def spec_of(self, name: str) -> MetricSpec | None:
+        """The index that a variable is."""
+        return self.spec(name, str(self.q[name].attrs.get("long_name", "")))
+
+    def own_dims(self, name: str) -> tuple[Hashable, ...]:
+        """Dims of a variable besides its candidates."""
+        return tuple(dim for dim in self.q[name].dims if dim != "candidate")
+
+    def sample_dims(self, name: str) -> tuple[Hashable, ...]:
+        """Dims of the samples in a variable; none if it is no index of samples."""
+        spec = self.spec_of(name)
+        if spec is None or "sample" not in spec.dims:
+            return ()
+        return tuple(dim for dim in self.own_dims(name) if dim not in spec.dims or dim == "sample")
+
+    def along(self, *dims: str) -> Iterator[str]:
+        """Variables whose dims besides candidates are these."""
+        yield from (name for name in self.arrays if self.own_dims(name) == dims)
+
+    def named(self, *indices: str) -> Iterator[str]:
+        """Variables that are one of these indices, whatever they are called."""
+        for name in self.arrays:
+            spec = self.spec_of(name)
+            if spec is not None and spec.name in indices:
+                yield name
+
+    def attribute(self, name: str) -> Any:
+        """An attribute that is JSON; an empty mapping where it is none."""
+        try:
+            return json.loads(self.q.attrs.get(name, "{}"))
+        except (ValueError, TypeError):
+            return {}
+
+    def number(self, name: str, candidate: int, **place: Any) -> float:
+        """A value of a variable, computed."""
+        return float(np.asarray(self.of(self.q[name], candidate).isel(place).values))
+
+
+_CACHE: dict[int, tuple[Mapping[str, MetricSpec], Mapping[str, MetricSpec]]] = {}
+
+
+def _specs() -> tuple[Mapping[str, MetricSpec], Mapping[str, MetricSpec]]:
+    """All indices by name and by name in words."""
+    specs = all_specs()
+    if len(specs) not in _CACHE:
+        words: dict[str, MetricSpec] = {}
+        for spec in reversed(specs):
+            for facts in spec.variants.values():
+                words.setdefault(str(facts.get("long_name", spec.long_name)), spec)
+        words |= {spec.long_name: spec for spec in reversed(specs)}
+        _CACHE[len(specs)] = {spec.name: spec for spec in specs}, words
+    return _CACHE[len(specs)]
