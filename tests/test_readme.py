@@ -21,10 +21,15 @@ def section(title: str) -> str:
     return found.group(1)
 
 
-def test_the_python_runs_as_printed() -> None:
+def test_the_python_runs_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # it writes a page
+    monkeypatch.setenv("MPLBACKEND", "agg")
     names: dict[str, Any] = {}
     for block in blocks("python"):
         exec(compile(block, str(README), "exec"), names)
+    names["plt"].close("all")
+    assert (tmp_path / "report.html").stat().st_size > 100_000
+    assert [len(ax.lines) > 1 or len(ax.collections) > 0 for ax in names["axes"]] == [True] * 3
     assert names["judged"]["rank_quality"].dims == ("candidate", "kappa_s", "kappa_t")
     assert (names["judged"]["r_nx"].sel(k=10) > 0.01).all()
     assert names["surface"].sizes == {"kappa_s": 100, "kappa_t": 100}
@@ -36,7 +41,7 @@ def test_the_python_runs_as_printed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "end"), [("Run it", "somscale demo"), ("Test it", "python -m pytest")]
+    ("title", "end"), [("Run it", "somscale demo"), ("Test it", "python -m pytest -n 2")]
 )
 def test_set_up_is_one_command(title: str, end: str) -> None:
     (command,) = re.findall(r"```sh\n(.*?)\n```", section(title), re.DOTALL)
