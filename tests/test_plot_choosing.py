@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from pictures import printed
 
 import somscale as ss
 from somscale import plot
 from somscale.errors import InputError
-from tests.pictures import printed
 
 RNG = np.random.default_rng(0)
 

@@ -9,11 +9,11 @@ import pytest
 import xarray as xr
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from pictures import printed, wrong_words
 
 import somscale as ss
 from somscale import plot
 from somscale.errors import InputError
-from tests.pictures import printed, wrong_words
 
 RANKS = ("q_nx", "r_nx", "lcmc", "b_nx", "trustworthiness", "continuity")
 

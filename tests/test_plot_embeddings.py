@@ -10,10 +10,10 @@ import xarray as xr
 from matplotlib import pyplot
 from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.colors import to_hex
+from pictures import printed, wrong_words
 
 from somscale import plot
 from somscale.errors import InputError
-from tests.pictures import printed, wrong_words
 
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(400, 2))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import xarray as xr
 from matplotlib import pyplot
+from pictures import printed, wrong_words
 
 import somscale as ss
 from somscale import plot
 from somscale.errors import InputError
-from tests.pictures import printed, wrong_words
 
 
 @pytest.fixture(scope="module")
