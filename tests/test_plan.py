@@ -200,3 +200,50 @@ def test_a_plan_says_how_rows_are_ranked() -> None:
     with ss.set_options(memory_budget="200MiB", scheduler="threads", workers=2):
         tight = ss.plan(unreadable_zarr((10**6, D)), np.zeros((10**6, 2)), metrics="q_nx", k=20)
     assert re.search(r"rows meet panels of [\d,]+ others twice, ", text_of(tight)["pairs"])
+
+
+# --- a cluster's memory
+
+
+class Cluster:
+    """As much of a Dask client as plans look at: two workers, one of them smaller."""
+
+    def __init__(self, *, limit: int, memory: int, managed: int = 0) -> None:
+        self.metrics = {"memory": memory, "managed_bytes": managed}
+        self.limit = limit
+
+    def scheduler_info(self, *, n_workers: int) -> dict[str, Any]:
+        small = {"nthreads": 2, "memory_limit": self.limit, "metrics": self.metrics}
+        return {"workers": {"small": small, "large": small | {"memory_limit": 8 * self.limit}}}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
+    found = Cluster(limit=1000 * MEBIBYTE, memory=220 * MEBIBYTE)
+    monkeypatch.setattr(where_module, "_client", lambda: found)
+    return found
+
+
+def test_the_smallest_worker_sets_the_budget(cluster: Cluster) -> None:
+    assert where_module.where_to_run().budget == 700 * MEBIBYTE
+    with ss.set_options(memory_budget="2GiB"):
+        assert where_module.where_to_run().budget == 2048 * MEBIBYTE
+    cluster.limit = 0  # as Dask says that there is none
+    assert where_module.where_to_run().limit is None
+    cluster.limit = 300 * MEBIBYTE
+    with pytest.raises(MemoryBudgetError, match=r"in a worker process .* the budget is 210 MiB"):
+        ss.plan(VALUES, SOM)
+
+
+def test_a_fresh_worker_will_load_libraries(cluster: Cluster) -> None:
+    cluster.metrics["memory"] = 60 * MEBIBYTE
+    assert 200 * MEBIBYTE < where_module.where_to_run().baseline <= 240 * MEBIBYTE
+
+
+def test_freed_pages_do_not_count_but_kept_data_do(cluster: Cluster) -> None:
+    before = where_module.where_to_run().baseline
+    assert 220 * MEBIBYTE <= before <= 240 * MEBIBYTE
+    cluster.metrics["memory"] = 500 * MEBIBYTE  # what a pass has left behind
+    assert where_module.where_to_run().baseline == before
+    cluster.metrics |= {"memory": 600 * MEBIBYTE, "managed_bytes": 100 * MEBIBYTE}
+    assert where_module.where_to_run().baseline == before + 100 * MEBIBYTE

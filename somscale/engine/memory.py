@@ -19,6 +19,7 @@ __all__ = [
     "Workers",
     "baseline_bytes",
     "budget_bytes",
+    "fresh_bytes",
     "project",
     "reading_bytes",
     "refuse_more_than_budget",
@@ -34,6 +35,9 @@ _ZARR_CONCURRENCY = 10
 _LIBRARIES = {"somscale.kernels.loops": 128 << 20, "dask.array": 28 << 20, "zarr": 12 << 20}
 """What a process holds more once a pass has loaded them (the loops with numba and its code)."""
 
+_LOADED = 240 << 20
+"""What a process holds that has loaded them, and has done nothing yet."""
+
 Workers: TypeAlias = Literal["here", "pool", "cluster"]
 """Where tasks run: in this process, in a pool that is sent every task with all it
 needs, or on a cluster whose workers keep what they were sent.
@@ -46,6 +50,11 @@ def baseline_bytes() -> int:
 
     coming = sum(size for name, size in _LIBRARIES.items() if name not in sys.modules)
     return int(psutil.Process().memory_info().rss) + coming
+
+
+def fresh_bytes(held: int) -> int:
+    """What another process that holds so much will hold once a pass has loaded its libraries."""
+    return max(held, min(held + sum(_LIBRARIES.values()), _LOADED))
 
 
 def budget_bytes() -> int:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
-from somscale.engine.memory import Workers, baseline_bytes, worker_count
+from somscale.engine.memory import (
+    Workers,
+    baseline_bytes,
+    budget_bytes,
+    fresh_bytes,
+    worker_count,
+)
 from somscale.errors import ClusterError, InputError
 from somscale.options import get_options
 
@@ -14,6 +22,11 @@ __all__ = ["Where", "where_to_run"]
 
 _SERIAL_OPERATIONS = 2e9
 """Below about a tenth of a second of work a scheduler costs more than it gives."""
+_SHARE: Final = 0.7
+"""Of a worker's own limit: from there on Dask's workers spill, and later pause."""
+_own_bytes: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+"""By client, the least that a worker was seen to hold besides data of Dask's.  What it holds
+more after a pass are pages that it freed, and that the next pass uses again."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,14 @@ class Where:
     client: Any = None
     processes: int = 1
     workers: Workers = "here"
+    limit: int | None = None
+
+    @property
+    def budget(self) -> int:
+        """Bytes that a process may hold: the option, else most of the workers' own limit."""
+        if self.limit is None or get_options().memory_budget is not None:
+            return budget_bytes()
+        return int(_SHARE * self.limit)
 
     @property
     def fixed_threads(self) -> bool:
@@ -73,9 +94,9 @@ def where_to_run() -> Where:
             )
         workers = known.values()
         threads = max((w["nthreads"] for w in workers), default=1)
-        held = max((w["metrics"].get("memory", 0) for w in workers), default=0)
-        baseline = held or baseline_bytes()
-        return Where("distributed", threads, baseline, client, max(1, len(workers)), "cluster")
+        limit = min((w["memory_limit"] for w in workers if w.get("memory_limit")), default=None)
+        held, n_workers = _held_by(workers, client), max(1, len(workers))
+        return Where("distributed", threads, held, client, n_workers, "cluster", limit)
     if wish == "auto" and "dask" in sys.modules:
         import dask
 
@@ -89,6 +110,17 @@ def where_to_run() -> Where:
     if wish == "serial":
         return Where(wish, 1, baseline_bytes())
     return Where("threads", worker_count(), baseline_bytes())
+
+
+def _held_by(workers: Iterable[Mapping[str, Any]], client: Any) -> int:
+    """What a worker holds before a pass: its libraries, data of Dask's, and what users keep."""
+    seen = [worker["metrics"] for worker in workers if worker["metrics"].get("memory")]
+    if not seen:
+        return baseline_bytes()
+    data = max(metrics.get("managed_bytes", 0) for metrics in seen)
+    own = max(metrics["memory"] - metrics.get("managed_bytes", 0) for metrics in seen)
+    _own_bytes[client] = min(_own_bytes.get(client, own), own)
+    return data + fresh_bytes(_own_bytes[client])
 
 
 def _client() -> Any:

@@ -68,7 +68,7 @@ class History:
         numbers = np.arange(len(self.rows["temperature"]))
         facts = {"long_name": "epoch of training", "units": "1"}
         som = som.assign_coords(epoch=("epoch", numbers, facts))
-        kinds = {"temperature": "1", "distortion": f"({units})^2"}
+        kinds = {"temperature": "1", "distortion": units if units == "1" else f"({units})^2"}
         for name, values in self.rows.items():
             facts = {"long_name": _TEXTS[name], "units": kinds.get(name, units)}
             som[name] = ("epoch", np.asarray(values), facts)

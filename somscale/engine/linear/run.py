@@ -14,7 +14,6 @@ from somscale.engine.checkpoints import KeptPass, kept_pass
 from somscale.engine.linear.cutting import LinearPlan, plan_linear
 from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.recall import run_or_recall
-from somscale.engine.memory import budget_bytes
 from somscale.engine.serial import fold_alone
 from somscale.engine.sink import Sink
 from somscale.engine.where import Where, where_to_run
@@ -37,7 +36,7 @@ def _plan(
 ) -> LinearPlan:
     return plan_linear(
         job,
-        budget=budget_bytes(),
+        budget=where.budget,
         baseline=where.baseline,
         threads=where.threads,
         fixed_threads=lazy or where.fixed_threads,

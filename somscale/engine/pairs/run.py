@@ -11,7 +11,6 @@ from traceback import clear_frames
 from typing import TYPE_CHECKING, Any
 
 from somscale.engine.checkpoints import KeptPass, kept_pass
-from somscale.engine.memory import budget_bytes
 from somscale.engine.pairs.cutting import PairPlan, plan_pairs
 from somscale.engine.pairs.job import PairJob
 from somscale.engine.pairs.recall import Sent, pairs_or_recall
@@ -44,7 +43,7 @@ def plan_where(
     """Plan a job for a scheduler; see :func:`somscale.engine.pairs.cutting.plan_pairs`."""
     return plan_pairs(
         job,
-        budget=budget_bytes(),
+        budget=where.budget,
         baseline=where.baseline,
         threads=where.threads,
         fixed_threads=lazy or where.fixed_threads,

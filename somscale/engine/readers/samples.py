@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, Protocol, TypeAlias, TypeGuard, cast, get_args
 
 import numpy as np
 import xarray as xr
@@ -22,9 +22,11 @@ from somscale.engine.readers.views import SelectedFeatures
 from somscale.errors import InputError
 from somscale.reductions.names import EntryNames
 
-__all__ = ["MissingValues", "Samples", "open_samples", "with_conditions"]
+__all__ = ["MissingValues", "Samples", "open_samples", "refuse_partial", "with_conditions"]
 
-MissingValues: TypeAlias = Literal["raise", "drop", "drop_any_sample", "drop_any_feature"]
+MissingValues: TypeAlias = Literal[
+    "raise", "drop", "drop_any_sample", "drop_any_feature", "partial"
+]
 _EXPVER = (
     "; the dim 'expver' holds variants of the same data: make one of them first, for example "
     "x.isel(expver=0).combine_first(x.isel(expver=1))"
@@ -114,6 +116,13 @@ class Samples:
         return replace(self, source=source, blocks=blocks, kept=kept, feature_weights=weights)
 
 
+class HasSamples(Protocol):
+    """What keeps samples and opens them itself, as a workspace does."""
+
+    def samples(self, **reading: Any) -> Samples:
+        """The samples; `reading` is `missing`, `mask` and weights, as in `open_samples`."""
+
+
 def open_samples(
     samples: Any,
     *,
@@ -128,7 +137,7 @@ def open_samples(
 
     Parameters
     ----------
-    samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix or path(s)
+    samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix, path(s) or HasSamples
         (sample, feature), or anything with named dims.  A path leads to a Zarr store, a
         NetCDF or a ``.npy`` file; several paths or a pattern to files that continue each
         other along the first sample dim.
@@ -137,8 +146,8 @@ def open_samples(
         Without it there are two dims, and the samples' come first.
     variable : str or sequence of str, optional
         Variables of a Dataset that are features.
-    missing : {"raise", "drop", "drop_any_sample", "drop_any_feature"}
-        What nan means.
+    missing : {"raise", "drop", "drop_any_sample", "drop_any_feature", "partial"}
+        What nan means; "partial" is for maps alone, and their callers refuse it elsewhere.
     mask : boolean array or DataArray, or a pair of them
         True where samples, or features, take part.
     feature_weights, sample_weights : array, DataArray or "coslat", optional
@@ -149,6 +158,18 @@ def open_samples(
     InputError
         Empty, not of real numbers, of unknown length or with unclear dims.
     """
+    if _has_samples(samples):
+        if sample_dims is not None or variable is not None:
+            raise InputError(
+                f"the samples of a {type(samples).__name__} are on dims of their own; leave "
+                "sample_dims= and variable= out"
+            )
+        return samples.samples(
+            missing=missing,
+            mask=mask,
+            feature_weights=feature_weights,
+            sample_weights=sample_weights,
+        )
     opened = _open(samples, sample_dims, variable, missing)
     return with_conditions(opened, missing, mask, feature_weights, sample_weights)
 
@@ -188,6 +209,21 @@ def with_conditions(
         scalars=opened.scalars,
     )
     return result if chosen is None or chosen.all() else result.select(np.flatnonzero(chosen))
+
+
+def _has_samples(samples: Any) -> TypeGuard[HasSamples]:
+    # a variable or column of that name is no method
+    return callable(getattr(samples, "samples", None))
+
+
+def refuse_partial(samples: Samples, what: str) -> None:
+    """Refuse samples with gaps for what is no comparison of samples with the codes of a map."""
+    if samples.missing == "partial":
+        raise InputError(
+            "missing='partial' is for maps, whose codes are compared with each sample by the "
+            f"features that it has, and not for {what}; give 'drop_any_sample' or "
+            "'drop_any_feature'"
+        )
 
 
 def _open(samples: Any, sample_dims: SampleDims, variable: Variables, missing: str) -> Opened:
