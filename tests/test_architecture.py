@@ -68,7 +68,7 @@ DISTRIBUTIONS = {
     "pandas": "xarray",
     "sklearn": "scikit-learn",
 }
-EXTRAS_FOR_DEVELOPERS = {"test", "dev"}
+EXTRAS_FOR_DEVELOPERS = {"docs", "test", "dev"}
 
 
 def modules(package: Path) -> Iterator[tuple[str, str, Path]]:

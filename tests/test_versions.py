@@ -20,7 +20,7 @@ from somscale.cli import main
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-FOR_DEVELOPERS = {"test", "dev", "docs"}
+FOR_DEVELOPERS = {"docs", "test", "dev"}
 
 
 def names(requirements: list[str]) -> set[str]:
