@@ -9,7 +9,7 @@ import numpy as np
 
 from somscale.codebook.passes import without_gapped_features
 from somscale.engine.arrays import array_of
-from somscale.engine.readers.samples import Samples
+from somscale.engine.readers.samples import Samples, refuse_partial
 from somscale.errors import InputError
 from somscale.evaluate import open_candidates
 from somscale.metrics.answering.assemble import assemble, refuse_clashes
@@ -313,7 +313,9 @@ class CoRanking:
         return isinstance(distance, str) and distance == "precomputed"
 
     def _open(self, samples: Any) -> Samples:
-        return without_gapped_features(open_input(samples, self._reading, matrix=self._matrix))
+        opened = open_input(samples, self._reading, matrix=self._matrix)
+        refuse_partial(opened, "ranks of samples")
+        return without_gapped_features(opened)
 
     def _problem(self, projection: Any, *, later: bool = False) -> tuple[Problem, bool]:
         """The problem, and whether the candidates have names of the user's."""

@@ -96,12 +96,19 @@ def evaluate(
     variable : str or sequence of str, optional
         Variables of a Dataset or store that are features; by default all of numbers
         that have the sample dims.
-    missing : {"raise", "drop", "drop_any_sample", "drop_any_feature"}
+    missing : {"raise", "drop", "drop_any_sample", "drop_any_feature", "partial"}
         What nan means.  "drop" leaves out samples that lack every feature and features
         that every sample lacks, and refuses any other gap; "drop_any_sample" leaves out
         every sample with a gap, "drop_any_feature" every feature with one (found in a
         read of its own, which is done at once also for Dask samples).  What is left out
         is counted, in ``samples_dropped`` and ``features_dropped``; ``bmu`` is −1 there.
+        "partial", of maps alone, compares each sample by the features i that it has, as
+        :func:`somscale.train` does: d² = V / V_i Σ_{f∈i} v_f (x_f − m_f)², V adding up the
+        weights v of all features that the map has, and V_i those of these (their numbers,
+        without weights).  Units, distances and all that is made of them are by this distance,
+        composites are means of the samples that have a feature, and a sample without any is
+        left out.  Indices that have no meaning then are refused where they are named, else
+        listed in ``indices_left_out``.
     mask : boolean array or DataArray, or a pair of them
         True where samples, or features, take part, as for ``DataArray.where``.
     feature_weights : array, DataArray or "coslat", optional

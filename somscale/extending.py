@@ -38,6 +38,10 @@ declared with          ``needs``                                        statisti
 ``units_index``        that table of a map's units, and ``"grid"``      `Contingency`, `Grid`
 ====================== ================================================ =====================
 
+A map's index is refused with ``missing="partial"`` unless it is declared ``with_gaps=True``: hits,
+pairs of best units, squares and distances then hold what they say, by partial distance, while
+`UnitStats.residuals` go over other samples in every feature.
+
 A distance of your own needs no declaration: ``distance=`` takes any function of two blocks of
 samples, (n, D) and (m, D), that returns their distances, (n, m).
 """

@@ -36,7 +36,7 @@ def get_options() -> Options:
 def set_options(**settings: Any) -> AbstractContextManager[None]:
     """Change settings, from here on or inside a ``with`` block.
 
-    They hold for the thread (the context, see :mod:`contextvars`) that sets them.
+    They hold for the thread (the context, see ``contextvars``) that sets them.
 
     Parameters
     ----------

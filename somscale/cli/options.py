@@ -30,8 +30,9 @@ READING = [
     ),
     click.option(
         "--missing",
-        type=click.Choice(["raise", "drop", "drop_any_sample", "drop_any_feature"]),
-        help="What missing values mean. Default: raise, an error that counts them.",
+        type=click.Choice(["raise", "drop", "drop_any_sample", "drop_any_feature", "partial"]),
+        help="What missing values mean. Default: raise, an error that counts them. partial is for "
+        "maps: each sample is compared by the features that it has.",
     ),
 ]
 """How samples are read."""

@@ -15,6 +15,7 @@ from somscale.engine.readers.columns import RowValues
 from somscale.engine.readers.samples import Samples
 from somscale.errors import InputError
 from somscale.reductions.feature_gaps import GapsReduction
+from somscale.reductions.partial_units import PartialUnitsReduction
 from somscale.reductions.units import UnitsReduction
 
 __all__ = [
@@ -38,20 +39,26 @@ def units_reduction(
     samplewise: bool = False,
     silhouettes: bool = False,
     second: bool = True,
+    of_samples: bool = False,
 ) -> UnitsReduction:
-    """The units reduction of some codes over samples, with their weights, mask and gaps."""
-    return UnitsReduction(
-        codes,
-        name=name,
-        samplewise=samplewise,
-        silhouettes=silhouettes,
-        second=second,
-        names=samples.entry_names,
-        feature_weights=samples.feature_weights,
-        sample_weights=weights_column(samples),
-        excluded=excluded_column(samples),
-        missing="drop" if samples.missing == "drop_any_feature" else samples.missing,
-    )
+    """The units reduction of some codes over samples, with their weights, mask and gaps.
+
+    `of_samples` is that of :class:`PartialUnitsReduction`, and matters for partial distances.
+    """
+    settings: dict[str, Any] = {
+        "name": name,
+        "samplewise": samplewise,
+        "silhouettes": silhouettes,
+        "second": second,
+        "names": samples.entry_names,
+        "feature_weights": samples.feature_weights,
+        "sample_weights": weights_column(samples),
+        "excluded": excluded_column(samples),
+    }
+    if samples.missing == "partial":
+        return PartialUnitsReduction(codes, of_samples=of_samples, **settings)
+    missing = "drop" if samples.missing == "drop_any_feature" else samples.missing
+    return UnitsReduction(codes, missing=missing, **settings)
 
 
 def weights_column(samples: Samples) -> str | None:

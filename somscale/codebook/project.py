@@ -32,7 +32,7 @@ def project(samples: Any, som: Any, **reading: Any) -> xr.Dataset:
 
     Parameters
     ----------
-    samples : array, DataArray, Dataset, Dask array, zarr.Array or path
+    samples : array, DataArray, Dataset, Dask array, zarr.Array, path or Workspace
         As in :func:`somscale.evaluate`.
     som : Dataset, path, MiniSom or Somoclu
         The map; a path leads to any file that :func:`somscale.read_codebook` reads.
@@ -45,7 +45,9 @@ def project(samples: Any, som: Any, **reading: Any) -> xr.Dataset:
     Dataset
         ``bmu`` and ``second_bmu`` int32 (−1: not evaluated; a one-unit map has no second)
         and ``distance`` ≥ 0 in the samples' units, on the samples' own dims and
-        coordinates.  Ties go to the lowest unit.  Lazy for Dask samples.
+        coordinates.  Ties go to the lowest unit.  With ``missing="partial"`` units and
+        distances are by the features that a sample has, whatever others have.  Lazy for Dask
+        samples.
 
     Raises
     ------

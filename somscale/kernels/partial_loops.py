@@ -27,7 +27,7 @@ def add_partial(
     values: Any,
     codes: Any,
     best: Any,
-    held: Any,
+    factors: Any,
     residuals: Any,
     masses: Any,
     scaled_residuals: Any,
@@ -36,7 +36,7 @@ def add_partial(
     feature_weights: Any,
     sample_weights: Any,
 ) -> None:
-    """Add x − m of the features that samples have to their units, as it is and over `held`.
+    """Add x − m of the features that samples have to their units, as it is and times factors.
 
     Rows are taken one after the other, as :func:`somscale.kernels.loops.add_residuals`
     does, so that any cut of them gives the same bits.
@@ -48,7 +48,7 @@ def add_partial(
         weight = 1.0
         if sample_weights is not None:
             weight = sample_weights[i]
-        scaled = weight / held[i]
+        scaled = weight * factors[i]
         total = squares[i]
         for f in range(values.shape[1]):
             residual = np.float64(values[i, f]) - codes[unit, f]

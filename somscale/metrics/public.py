@@ -83,6 +83,7 @@ def map_index(
     values_on: Callable[[Any, Mapping[str, Any]], Any] | None = None,
     variants: Variants | None = None,
     of_map_alone: bool = False,
+    with_gaps: bool = False,
 ) -> Callable[[Callable[..., Value]], IndexFunction]:
     """Declare an index of samples and a map; see :class:`MetricSpec` for the facts."""
     facts: dict[str, Any] = {**locals(), "subject": "map", "variants": variants or {}}

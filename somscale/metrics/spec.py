@@ -98,6 +98,10 @@ class MetricSpec:
         up to N − 1), "surface", "samples", "jaccard", "agreement" (with labels), "matrix".
     of_map_alone : bool
         Whether the formula reads nothing of the samples, so that a map will do.
+    with_gaps : bool
+        Whether the value has a meaning where samples lack some features and are compared by
+        those they have, ``missing="partial"``: the formula must then not take
+        `UnitStats.residuals` for those of all samples.  Tables of units and labels always do.
     """
 
     name: str
@@ -124,6 +128,7 @@ class MetricSpec:
     totals: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     of_map_alone: bool = False
+    with_gaps: bool = False
 
     @property
     def scalar(self) -> bool:

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Missing: TypeAlias = Literal["raise", "drop", "drop_any_sample", "partial"]
-"""What nan means; "partial", that a sample takes part by the features it has, is training's."""
+"""What nan means; "partial", that a sample takes part by the features it has, is the maps'."""
 POLICIES: tuple[Missing, ...] = ("raise", "drop", "drop_any_sample")
 
 _MEND_ISOLATED = "missing='drop_any_sample' or missing='drop_any_feature'"
@@ -135,7 +135,7 @@ class SampleCheck:
         Features D.
     names : EntryNames
         How to name an entry.
-    missing : {"raise", "drop", "drop_any_sample"}
+    missing : {"raise", "drop", "drop_any_sample", "partial"}
         What nan means.
     """
 
@@ -208,7 +208,9 @@ class SampleCheck:
             )
 
     def _compare(self, missing: Bool, masked: Bool) -> None:
-        differing = np.flatnonzero(missing != masked)
+        # by the features that they have, samples may lack more than the map leaves out
+        wrong = masked & ~missing if self.missing == "partial" else missing != masked
+        differing = np.flatnonzero(wrong)
         if not len(differing):
             return
         feature = int(differing[0])

@@ -9,7 +9,30 @@ import numpy as np
 
 from somscale._types import Bool, Float, Int
 
-__all__ = ["UnitStats"]
+__all__ = ["PartialSums", "UnitStats"]
+
+
+@dataclass(frozen=True)
+class PartialSums:
+    """Sums over samples that lack features, each of which is compared by those it has.
+
+    Attributes
+    ----------
+    masses : (K, D) float64
+        Σ w over each unit's samples that have the feature.
+    scaled_residuals : (K, D) float64
+        Σ w V / V_i (x_f − m_f) over these, with the weights V_i of the features that the
+        sample has and V of all that distances are scaled to.
+    scaled_masses : (K, D) float64
+        Σ w V / V_i over these.
+    whole : float
+        V.
+    """
+
+    masses: Float
+    scaled_residuals: Float
+    scaled_masses: Float
+    whole: float
 
 
 @dataclass(frozen=True)
@@ -51,6 +74,10 @@ class UnitStats:
         Samples that took no part: excluded, or left out for missing values.
     unscaled : tuple of (K, D) float64 or None
         `raw_codes` and `raw_residuals` where they differ from `codes` and `residuals`.
+    gaps : PartialSums or None
+        Where samples that take part lack some features: what else is known of them.
+        Distances and squares are then partial ones, and `residuals` go over the samples that
+        have the feature, so that only formulas that are declared ``with_gaps`` are called.
 
     Notes
     -----
@@ -79,6 +106,7 @@ class UnitStats:
     missing_features: Bool | None = None
     dropped_samples: int = 0
     unscaled: tuple[Float, Float] | None = None
+    gaps: PartialSums | None = None
     derived: dict[Hashable, Float] = field(default_factory=dict, repr=False, compare=False)
     """Costly sums that several formulas share, kept by whoever computed them first."""
 
@@ -101,6 +129,8 @@ class UnitStats:
     @property
     def weight_sum(self) -> float:
         """Summed weights of the features that take part; their number without weights."""
+        if self.gaps is not None:
+            return self.gaps.whole
         if self.feature_weights is None:
             return float(self.n_valid_features)
         if self.missing_features is None:
@@ -121,6 +151,24 @@ class UnitStats:
     def mass(self) -> Int | Float:
         """Samples of each unit, or their summed weights where they have any, (K,)."""
         return self.hits if self.weights is None else self.weights
+
+    @property
+    def feature_mass(self) -> Int | Float:
+        """`mass` over the samples that have a feature: (K, 1), or (K, D) with gaps."""
+        return self.mass[:, None] if self.gaps is None else self.gaps.masses
+
+    @property
+    def distance_mass(self) -> Int | Float:
+        """Σ w s_i, s_i scaling the squares of a sample to its distance; as `feature_mass`."""
+        return self.mass[:, None] if self.gaps is None else self.gaps.scaled_masses
+
+    @property
+    def distance_residuals(self) -> Float:
+        """Σ w s_i (x − m_u), scaled by √v as `residuals` are, (K, D)."""
+        if self.gaps is None:
+            return self.residuals
+        scaled = self.gaps.scaled_residuals
+        return scaled if self.feature_weights is None else scaled * np.sqrt(self.feature_weights)
 
     @property
     def pair_mass(self) -> Int | Float:

@@ -57,6 +57,7 @@ class _State:
     second_squares: Float = field(default_factory=lambda: np.zeros(0))
     squares: Float = field(default_factory=lambda: np.zeros(0))
     held: Float = field(default_factory=lambda: np.zeros(0))
+    factors: Float | None = None
 
 
 class UnitsReduction:
@@ -343,14 +344,17 @@ class UnitsReduction:
             gaps=self.skips_gaps,
         )
         if self.silhouettes:
-            add_squares(
-                values,
-                self.codes[:, features],
-                state.search.second,
-                state.second_squares,
-                feature_weights=self._weights_of(features),
-                gaps=self.skips_gaps,
-            )
+            self._add_second_squares(state, features, values)
+
+    def _add_second_squares(self, state: _State, features: slice, values: AnyArray) -> None:
+        add_squares(
+            values,
+            self.codes[:, features],
+            state.search.second,
+            state.second_squares,
+            feature_weights=self._weights_of(features),
+            gaps=self.skips_gaps,
+        )
 
     def _add_pairs(self, state: _State) -> None:
         partial, best, second = state.partial, state.search.best, state.search.second

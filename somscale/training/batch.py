@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from somscale._types import Float, Int
-from somscale.reductions.partial_units import PartialUnitStats
 from somscale.reductions.unit_stats import UnitStats
 from somscale.topology import Grid, neighborhood_kernel
 from somscale.training.history import History
@@ -39,9 +38,8 @@ def train_batch(material: Material, codes: Float, settings: Settings, history: H
     """Train codes, one read of the samples an epoch."""
     shares = np.linspace(0, 1, settings.epochs)
     for temperature in settings.fall(settings.temperature, shares).tolist():
-        found = material.read_units(codes)
-        step = batch_step(found, settings.grid, settings.kernel, temperature)
-        stats = found.stats if isinstance(found, PartialUnitStats) else found
+        stats = material.read_units(codes)
+        step = batch_step(stats, settings.grid, settings.kernel, temperature)
         history.missing = stats.missing_features
         history.n_samples = stats.n_samples
         error = stats.distances.sum() / stats.total
@@ -52,9 +50,7 @@ def train_batch(material: Material, codes: Float, settings: Settings, history: H
     return codes
 
 
-def batch_step(
-    found: UnitStats | PartialUnitStats, grid: Grid, kernel: str, temperature: float
-) -> Step:
+def batch_step(found: UnitStats, grid: Grid, kernel: str, temperature: float) -> Step:
     """Codes after one batch step; a unit that no sample reaches keeps its code.
 
     Written about the codes' mean, so that large offsets of the data cost no digits.  The
@@ -108,10 +104,8 @@ class _Sums:
     total: float
 
     @classmethod
-    def of(cls, found: UnitStats | PartialUnitStats) -> _Sums:
+    def of(cls, stats: UnitStats) -> _Sums:
         """The sums of a pass."""
-        partial = isinstance(found, PartialUnitStats)
-        stats = found.stats if isinstance(found, PartialUnitStats) else found
         # features that every sample lacks keep whatever stands for them
         codes, residuals = np.nan_to_num(stats.raw_codes), np.nan_to_num(stats.raw_residuals)
         weights: Float = np.ones(codes.shape[1])
@@ -122,10 +116,11 @@ class _Sums:
         mass: Float = np.asarray(stats.mass[:, None], np.float64)
         scaled_mass = mass
         scaled = residuals
-        if isinstance(found, PartialUnitStats):
-            mass, scaled_mass, scaled = found.masses, found.scaled_masses, found.scaled_residuals
-        moved = mass * away + residuals
-        scaled_moved = scaled_mass * away + scaled if partial else moved
+        moved = scaled_moved = mass * away + residuals
+        if stats.gaps is not None:
+            mass, scaled_mass = stats.gaps.masses, stats.gaps.scaled_masses
+            scaled = stats.gaps.scaled_residuals
+            moved, scaled_moved = mass * away + residuals, scaled_mass * away + scaled
         # Σ w ‖x − c‖² = Σ w ‖x − m‖² + a·(R + (R + a Σ w))
         squares = stats.squares + (away * (scaled + scaled_moved)) @ weights
         return cls(

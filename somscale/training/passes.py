@@ -8,7 +8,6 @@ from somscale._types import Float
 from somscale.codebook.passes import excluded_column, job_over, units_reduction, weights_column
 from somscale.engine.linear.run import run_job
 from somscale.engine.readers.samples import Samples
-from somscale.reductions.partial_units import PartialUnitsReduction, PartialUnitStats
 from somscale.reductions.scatter import Scatter, ScatterReduction
 from somscale.reductions.unit_stats import UnitStats
 
@@ -23,27 +22,19 @@ class Material:
     ----------
     samples : Samples
         Where they are.
-    partial : bool
-        Whether samples are compared by the features that they have.
     """
 
     samples: Samples
-    partial: bool = False
 
-    def read_units(self, codes: Float) -> UnitStats | PartialUnitStats:
+    @property
+    def partial(self) -> bool:
+        """Whether samples are compared by the features that they have."""
+        return self.samples.missing == "partial"
+
+    def read_units(self, codes: Float) -> UnitStats:
         """What the units of a map hold; samples that no map can be trained on raise."""
-        samples = self.samples
-        if not self.partial:
-            reduction = units_reduction(codes, samples, second=False)
-        else:
-            reduction = PartialUnitsReduction(
-                codes,
-                names=samples.entry_names,
-                feature_weights=samples.feature_weights,
-                sample_weights=weights_column(samples),
-                excluded=excluded_column(samples),
-            )
-        found: UnitStats | PartialUnitStats = run_job(job_over(samples, [reduction]))[0]
+        reduction = units_reduction(codes, self.samples, second=False, of_samples=True)
+        found: UnitStats = run_job(job_over(self.samples, [reduction]))[0]
         return found
 
     def read_scatter(self, center: Float, scale: float) -> Scatter:
@@ -56,7 +47,7 @@ class Material:
             names=samples.entry_names,
             sample_weights=weights_column(samples),
             excluded=excluded_column(samples),
-            missing="partial" if self.partial else missing,
+            missing=missing,
         )
         found: Scatter = run_job(job_over(samples, [reduction]))[0]
         return found

@@ -13,7 +13,6 @@ from somscale.engine.memory import baseline_bytes, budget_bytes
 from somscale.engine.readers.peek import read_ranges
 from somscale.engine.readers.samples import Samples
 from somscale.errors import MemoryBudgetError
-from somscale.reductions.partial_units import PartialUnitStats
 from somscale.training.passes import Material
 
 __all__ = ["Plane", "find_plane"]
@@ -93,9 +92,8 @@ def _by_features(material: Material, center: Float, scale: float) -> Plane | Non
     try:
         if material.partial:
             found = material.read_units(center[None])
-            if isinstance(found, PartialUnitStats):
-                mass = np.where(found.masses[0] > 0, found.masses[0], 1)
-                center = center + np.nan_to_num(found.stats.raw_residuals[0]) / mass
+            mass = np.where(found.feature_mass[0] > 0, found.feature_mass[0], 1)
+            center = center + np.nan_to_num(found.raw_residuals[0]) / mass
         scatter = material.read_scatter(center, scale)
     except MemoryBudgetError:
         return None

@@ -49,7 +49,7 @@ def train(
 
     Parameters
     ----------
-    samples : array, DataArray, Dataset, Dask array, zarr.Array or path(s)
+    samples : array, DataArray, Dataset, Dask array, zarr.Array, path(s) or Workspace
         The samples, as in :func:`somscale.evaluate`; they are read in every epoch.
     grid : Grid
         Arrangement of the units; they may be more than the samples.
@@ -89,7 +89,8 @@ def train(
         ``sample_weights``: how to read the samples, as in :func:`somscale.evaluate`.
         ``missing="partial"`` compares each sample by the features it has, d² scaled by D
         over their number (by weights, where features have them), and moves
-        these alone; first codes take means for what is missing.  In stochastic training a
+        these alone; first codes take means for what is missing; :func:`somscale.evaluate` and
+        :func:`somscale.project` judge the map by the same distance.  In stochastic training a
         sample of weight w moves codes as w / w̄ steps in a row would.  Features that
         take no part are nan in the map.
 
@@ -131,9 +132,6 @@ def train(
     >>> dict(som["codes"].sizes)
     {'unit': 16, 'feature': 2}
     """
-    partial = reading.get("missing") == "partial"
-    if partial:
-        reading["missing"] = "drop"
     opened = open_samples(samples, **reading)
     settings = checked_settings(
         grid,
@@ -148,7 +146,7 @@ def train(
     )
     check_init(init)
     opened.features.refuse_names(CODEBOOK_NAMES | HISTORY_NAMES, "samples")
-    material = Material(without_gapped_features(opened), partial)
+    material = Material(without_gapped_features(opened))
     history = History(material.samples.feature_weights)
     run = train_batch if algorithm == "batch" else train_stochastic
     with single_threaded_blas():
@@ -158,7 +156,7 @@ def train(
         **settings.as_attributes(),
         "init": init if isinstance(init, str) else "given",
         "init_from": first.source,
-        "missing": "partial" if partial else opened.missing,
+        "missing": opened.missing,
         "epochs_run": len(history.rows["temperature"]),
     }
     note = note_on(grid, codes, history)

@@ -10,7 +10,6 @@ import numpy as np
 from somscale._types import Float, Int
 from somscale.engine.readers.columns import RowValues
 from somscale.engine.readers.peek import read_ranges
-from somscale.reductions.partial_units import PartialUnitStats
 from somscale.topology import Grid
 from somscale.training.history import History
 from somscale.training.order import pools
@@ -27,8 +26,7 @@ def train_stochastic(
     from somscale.kernels import stochastic_loops
 
     # any one unit will do for the checks; nan are those of a map that leaves features out
-    found = material.read_units(codes[:1])
-    stats = found.stats if isinstance(found, PartialUnitStats) else found
+    stats = material.read_units(codes[:1])
     history.missing, history.n_samples = stats.missing_features, stats.n_samples
     task = _Task.of(material, settings, stats.n_samples, stats.weight_sum)
     levels, places = _levels(settings.grid)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from somscale.engine.readers.samples import Samples
+from somscale.engine.readers.samples import Samples, refuse_partial
 from somscale.errors import InputError
 from somscale.metrics.asking.pair_wishes import measure_of
 from somscale.metrics.asking.question import Problem
@@ -65,8 +65,9 @@ def wanted_matrix(
     Raises
     ------
     InputError
-        An unknown distance or type, or a name that cannot be stored.
+        An unknown distance or type, a name that cannot be stored, or partial distances.
     """
+    refuse_partial(samples, "distances and ranks of samples")
     measure = measure_of(Problem({}, samples), {"distance": distance, "p": p})
     account = {
         "samples": fingerprint,

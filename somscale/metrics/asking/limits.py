@@ -16,6 +16,7 @@ from somscale.metrics.spec import MetricSpec
 from somscale.reductions.rank_want import JACCARD_K_MAX
 
 __all__ = [
+    "gaps_obstacle",
     "is_dear",
     "is_long_walk",
     "most_clusters",
@@ -102,8 +103,25 @@ def ranks_too_many(spec: MetricSpec, problem: Problem, given: Mapping[str, Any])
     return None
 
 
+def gaps_obstacle(spec: MetricSpec, problem: Problem) -> str | None:
+    """Why an index has no value where samples are compared by the features that they have."""
+    if problem.samples is None or problem.samples.missing != "partial":
+        return None
+    if spec.with_gaps or spec.subject in ("partition", "units"):
+        return None
+    if spec.cost == "linear" and spec.subject == "map":
+        return "missing='partial' has no meaning for what is made of all values of a feature"
+    return (
+        "missing='partial' compares samples with codes, and it compares samples with each other, "
+        "which may have no feature in common"
+    )
+
+
 def pairs_obstacle(spec: MetricSpec, problem: Problem) -> str | None:
     """Why an index cannot be had from these samples, or from their distances."""
+    gaps = gaps_obstacle(spec, problem)
+    if gaps is not None:
+        return gaps
     if problem.matrix and not _VECTORS.isdisjoint(spec.needs):
         return "it needs samples, for their mean, and there are only distances"
     walked = spec.cost == "ranks" or not PAIR_NEEDS.isdisjoint(spec.needs)

@@ -15,7 +15,7 @@ from somscale.codebook.passes import without_gapped_features
 from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import Column, code_dtype
 from somscale.engine.readers.labels import check_policies
-from somscale.engine.readers.samples import Samples
+from somscale.engine.readers.samples import Samples, refuse_partial
 from somscale.errors import InputError
 from somscale.metrics.asking.candidates import (
     Coordinates,
@@ -103,6 +103,8 @@ def pose(
             )
         like = coordinates_of(labels) if opened is None else rows
         classes = open_labels(labels, like, missing=policies.get("missing", "error"))
+    if kind != "map" and opened is not None:
+        refuse_partial(opened, "clusterings" if kind == "clusters" else "embeddings")
     if kind == "map" and matrix:
         raise InputError(
             "a map is judged on samples, not on their distances; give the samples, and the map's "

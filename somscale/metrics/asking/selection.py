@@ -12,6 +12,7 @@ from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.metrics.asking.conventions import convention_parameters
 from somscale.metrics.asking.limits import (
+    gaps_obstacle,
     is_dear,
     is_long_walk,
     most_clusters,
@@ -190,7 +191,9 @@ def left_out(
     shared = parameters or {}
     broad = {name for name in names if name == "all" or name in _families()}
     chosen = names.union(*({s.name for s in _named(n, problem, shared)} for n in broad))
-    exact = replace(problem, sampling=None)
+    samples = problem.samples
+    without_gaps = None if samples is None else replace(samples, missing="raise")
+    exact = replace(problem, sampling=None, samples=without_gaps)
     found: dict[str, list[str]] = {}
     for spec in all_specs():
         if broad.isdisjoint({"all", spec.family}) or spec.name in chosen:
@@ -198,7 +201,10 @@ def left_out(
         if _obstacle(spec, exact) is not None:
             continue
         obstacle = None if _costs_more(spec, cost) else _rank_obstacle(spec, problem, shared)
-        if _obstacle(spec, problem) is not None:
+        gaps = gaps_obstacle(spec, problem)
+        if gaps is not None:
+            obstacle = None if _costs_more(spec, cost) else gaps
+        elif _obstacle(spec, problem) is not None:
             obstacle = "a few samples do not estimate it"
         elif obstacle is None and is_long_walk(spec, problem):
             obstacle = "all pairs of so many samples are walked only for indices that are named"

@@ -29,6 +29,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="combined error",
     definition="mean of |x - m_b1| + shortest path over the map from b1 to b2",
     direction="lower",
@@ -78,6 +79,7 @@ def combined_error(
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="combined error of each unit",
     definition="mean over a unit's samples of |x - m_b1| + shortest path over the map to b2",
     direction="lower",

@@ -54,6 +54,7 @@ def _clusters(units: UnitStats, unit_clusters: Any) -> Int:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="CONN index of clusters of units",
     definition="mean intra-cluster connectivity times (1 - mean largest inter-cluster "
     "connectivity)",
@@ -104,6 +105,7 @@ def conn_index(units: UnitStats, *, unit_clusters: Any = None) -> Value:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="intra-cluster connectivity of each unit",
     definition="share of a unit's samples whose second-best unit is of the same cluster",
     direction="higher",

@@ -15,6 +15,7 @@ from somscale.codebook.passes import job_over, units_reduction
 from somscale.engine.linear.run import run_job
 from somscale.engine.memory import refuse_more_than_budget
 from somscale.engine.readers.columns import Column
+from somscale.engine.readers.samples import refuse_partial
 from somscale.errors import InputError
 from somscale.metrics.asking.problem import READING, pose
 from somscale.metrics.asking.question import Problem
@@ -221,6 +222,7 @@ def _find(samples: Any, som: Any, sphere: _Sphere, reading: dict[str, Any]) -> _
     trained, opened = problem.candidates["som"], problem.samples
     if not isinstance(trained, TrainedMap) or opened is None:
         raise InputError("densities are those about the codes of a map; mind (samples, som)")
+    refuse_partial(opened, "spheres about codes")
     radius, sampling = sphere.radius, {}
     if radius is None:
         radius = _pareto_radius(problem, trained, sphere)

@@ -34,6 +34,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="distortion",
     definition="mean over samples of sum_k h(delta(b1, k)) |x - m_k|^2",
     direction="lower",
@@ -62,13 +63,15 @@ def distortion(
     -----
     For the samples of unit u, Σ‖x − m_k‖² = E_u + 2 (m_u − m_k)·R_u + n_u ‖m_u − m_k‖²,
     so every temperature comes from the same read of the samples.  The weights of
-    "mexican_hat" are negative from δ = T on, and so may the distortion be.
+    "mexican_hat" are negative from δ = T on, and so may the distortion be.  With
+    ``missing="partial"`` distances to all units are partial ones, see :func:`distance`.
     """
     return np.asarray(_unit_sums(units, grid, temperature, kernel).sum(axis=0) / units.total)
 
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="distortion of each unit",
     definition="mean over a unit's samples of sum_k h(delta(b1, k)) |x - m_k|^2",
     direction="lower",
@@ -101,6 +104,7 @@ def unit_distortion(
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="parts of the distortion",
     definition="within-unit scatter, bias of centroids, scatter of neighbouring codes; they add up",
     direction="lower",
@@ -130,7 +134,8 @@ def distortion_parts(
     Notes
     -----
     The parts add up to the distortion.  With "mexican_hat" H_u can vanish; the
-    parts are nan there.
+    parts are nan there.  With ``missing="partial"`` all squares are scaled as partial distances
+    are, feature by feature, and c_u is the mean with these factors as weights.
     """
     parts = np.zeros((3, len(temperature)))
     for block, weights, moves in _unit_blocks(units, grid, temperature, kernel):
@@ -140,18 +145,24 @@ def distortion_parts(
 
 def _parts_of_block(units: UnitStats, block: Int, weights: Float, moves: Float) -> Float:
     """The three parts summed over some units, (3, temperatures), about each one's code."""
-    mass, residuals = units.mass[block], units.residuals[block]
-    means = residuals / mass[:, None]
+    mass, residuals = units.distance_mass[block], units.distance_residuals[block]
+    means = np.divide(residuals, mass, out=np.zeros_like(residuals), where=mass > 0)
     total = weights.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         centres = np.matmul(weights.transpose(0, 2, 1), moves) / total[..., None]
     scatter = units.squares[block] - np.einsum("bd,bd->b", residuals, means)
-    bias = ((means[:, None, :] - centres) ** 2).sum(axis=2)
-    squares = np.einsum("bkd,bkd->bk", moves, moves)
-    around = np.einsum("bk,bkt->bt", squares, weights) - total * (centres**2).sum(axis=2)
+    bias = _squares(means[:, None, :] - centres, mass)
+    around = np.einsum("bk,bkt->bt", _squares(moves, mass), weights)
+    around -= total * _squares(centres, mass)
     within = total * np.maximum(scatter, 0)[:, None]
-    parts = np.stack([within, total * mass[:, None] * bias, mass[:, None] * around])
-    return np.asarray(parts.sum(axis=1))
+    return np.asarray(np.stack([within, total * bias, around]).sum(axis=1))
+
+
+def _squares(vectors: Float, mass: Int | Float) -> Float:
+    """Squares of each unit's vectors (b, n, D), times its mass (b, 1), or by features (b, D)."""
+    if mass.shape[1] == 1:
+        return np.asarray(np.einsum("bkd,bkd->bk", vectors, vectors) * mass)
+    return np.asarray(np.matmul(vectors * vectors, mass[..., None])[..., 0])
 
 
 def _unit_sums(units: UnitStats, grid: Grid, temperature: Float, kernel: str) -> Float:
@@ -164,11 +175,11 @@ def _unit_sums(units: UnitStats, grid: Grid, temperature: Float, kernel: str) ->
 
 def _sum_units(units: UnitStats, grid: Grid, temperature: Float, kernel: str) -> Float:
     sums = np.zeros((units.n_units, len(temperature)))
+    mass, residuals = units.distance_mass, units.distance_residuals
     for block, weights, moves in _unit_blocks(units, grid, temperature, kernel):
         # moves are m_k − m_u: direct differences, so nothing cancels where codes are close
-        squares = np.einsum("bkd,bkd->bk", moves, moves)
-        squares *= units.mass[block, None]
-        squares -= 2 * np.matmul(moves, units.residuals[block][..., None])[..., 0]
+        squares = _squares(moves, mass[block])
+        squares -= 2 * np.matmul(moves, residuals[block][..., None])[..., 0]
         squares += units.squares[block, None]
         sums[block] = np.matmul(squares[:, None, :], weights)[:, 0]
     return sums

@@ -17,6 +17,7 @@ _COMPOSITE = "von Storch & Zwiers 1999, Statistical Analysis in Climate Research
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="code vectors",
     definition="m_k, the map's own",
     direction="none",
@@ -38,6 +39,7 @@ def codes(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="composite of each unit",
     definition="mean of the samples whose best-matching unit it is",
     direction="none",
@@ -54,9 +56,10 @@ def composite(units: UnitStats) -> Value:
     -----
     c_k = m_k + R_k / n_k with the unit's summed residuals R_k, so that nothing cancels
     far from zero; with sample weights the weighted mean.  nan for units without samples
-    and at features that take no part.
+    and at features that take no part.  With ``missing="partial"`` each feature's mean is that
+    of the samples that have it, and nan where the unit has none.
     """
-    mass = units.mass[:, None].astype(np.float64)
+    mass = np.broadcast_to(units.feature_mass.astype(np.float64), units.raw_residuals.shape)
     out = np.full(units.raw_residuals.shape, np.nan)
     return np.asarray(
         units.raw_codes + np.divide(units.raw_residuals, mass, out=out, where=mass > 0)
@@ -65,6 +68,7 @@ def composite(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="frequency of each unit",
     definition="share of the samples whose best-matching unit it is",
     direction="none",
@@ -79,6 +83,7 @@ def frequency(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="root mean square difference per feature",
     definition="root of the mean over samples and features of (x - m_b1)^2",
     direction="lower",
@@ -99,6 +104,7 @@ def rms_per_feature(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="samples left out",
     definition="number of samples that a mask or missing values left out",
     direction="none",
@@ -112,6 +118,7 @@ def samples_dropped(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units", "left_out"),
+    with_gaps=True,
     long_name="features left out",
     definition="number of features that a mask or missing values left out",
     direction="none",

@@ -35,6 +35,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="Zrehen measure",
     definition="units whose code lies inside the sphere between two neighbours' codes, over all "
     "pairs of neighbours, per unit of the map",
@@ -76,6 +77,7 @@ def zrehen_measure(
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="Zrehen measure of each unit",
     definition="units that intrude between a unit and its neighbours, half of each pair's",
     direction="lower",

@@ -29,6 +29,7 @@ _BAUER = (
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="topographic product",
     definition="mean over units j and ranks k of ln P3(j, k), ties averaged",
     direction="zero",
@@ -64,6 +65,7 @@ def topographic_product(units: UnitStats, grid: Grid) -> Value:
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="topographic product of each unit",
     definition="mean over ranks k of ln P3(j, k) of unit j, ties averaged",
     direction="zero",

@@ -34,6 +34,7 @@ def _check_kind(parameters: Mapping[str, Any]) -> None:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="quantization error",
     definition="mean over samples of the distance to the best-matching unit's code vector",
     direction="lower",
@@ -46,6 +47,8 @@ def quantization_error(
     units: UnitStats, *, kind: Literal["mean", "squared", "rms"] = "mean"
 ) -> Value:
     """Mean Euclidean distance of the samples to their best-matching units.
+
+    With ``missing="partial"`` it is the mean partial distance, see :func:`distance`.
 
     Parameters
     ----------
@@ -75,6 +78,7 @@ def _is_far(units: UnitStats) -> bool:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="explained variance",
     definition="1 - sum of squared distances to the best-matching units / total scatter",
     direction="higher",
@@ -91,7 +95,8 @@ def explained_variance(units: UnitStats) -> Value:
     One minus the summed squared quantization errors over the summed squared
     distances to the samples' mean; negative where the map is worse than that mean.
     Undefined when all samples are equal, or differ by no more than rounding at their
-    distance from the map.
+    distance from the map.  With ``missing="partial"`` all distances are partial ones, and
+    the mean of a feature is that of the samples that have it.
     """
     total = total_scatter(units)
     if not np.isfinite(total):
@@ -105,23 +110,31 @@ def total_scatter(units: UnitStats) -> float:
     """Sum of squared distances of the samples to their mean, without another read.
 
     For the samples of unit u, about any point p:
-    Σ‖x − p‖² = E_u + 2 (m_u − p)·R_u + n_u ‖m_u − p‖².
+    Σ‖x − p‖² = E_u + 2 (m_u − p)·R_u + n_u ‖m_u − p‖², feature by feature where samples
+    have gaps.
     """
     center = units.codes.mean(axis=0)
     codes = units.codes - center
-    mean = (units.mass @ codes + units.residuals.sum(axis=0)) / units.total
+    if units.gaps is None:
+        mean = (units.mass @ codes + units.residuals.sum(axis=0)) / units.total
+    else:
+        mass = units.gaps.masses.sum(axis=0)
+        sums = (units.gaps.masses * codes + units.residuals).sum(axis=0)
+        mean = np.divide(sums, mass, out=np.zeros(len(sums)), where=mass > 0)
     offsets = codes - mean
-    moved = np.einsum("kd,kd->k", offsets, 2 * units.residuals + units.mass[:, None] * offsets)
+    lever = units.distance_mass * offsets
+    moved = np.einsum("kd,kd->k", offsets, 2 * units.distance_residuals + lever)
     total = float((units.squares + moved).sum())
     # what is left of equal samples is rounding of the codes' distance to them: each sum has
     # added the features of a sample, or the samples of a tile, one after the other
-    size = float((units.squares + units.mass * np.einsum("kd,kd->k", offsets, offsets)).sum())
+    size = float((units.squares + np.einsum("kd,kd->k", offsets, lever)).sum())
     rounding = (TILE_ROWS + units.n_features) * np.finfo(float).eps * size
     return 0.0 if total <= rounding < np.inf else total
 
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="samples of each unit",
     definition="number of samples whose best-matching unit it is",
     direction="none",
@@ -137,6 +150,7 @@ def hits(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="dead units",
     definition="number of units that are no sample's best-matching unit",
     direction="lower",
@@ -150,6 +164,7 @@ def dead_units(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="quantization error of each unit",
     definition="mean distance of a unit's samples to its code vector",
     direction="lower",

@@ -14,6 +14,7 @@ _KOHONEN = "Kohonen 2001, Self-Organizing Maps, doi:10.1007/978-3-642-56927-2"
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="best-matching unit",
     definition="unit with the nearest code vector; ties go to the lowest unit",
     direction="none",
@@ -23,12 +24,18 @@ _KOHONEN = "Kohonen 2001, Self-Organizing Maps, doi:10.1007/978-3-642-56927-2"
     source=_KOHONEN,
 )
 def bmu(units: UnitStats) -> Value:
-    """Best-matching unit of each sample; ties go to the lowest unit."""
+    """Best-matching unit of each sample; ties go to the lowest unit.
+
+    Notes
+    -----
+    With ``missing="partial"`` by partial distance, see :func:`distance`; so is the second.
+    """
     return _kept(units.bmu)
 
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="second-best unit",
     definition="unit with the second-nearest code vector; ties go to the lowest unit",
     direction="none",
@@ -45,6 +52,7 @@ def second_bmu(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="distance to the best-matching unit",
     definition="Euclidean distance to the best-matching unit's code vector",
     direction="lower",
@@ -54,7 +62,15 @@ def second_bmu(units: UnitStats) -> Value:
     source=_KOHONEN,
 )
 def distance(units: UnitStats) -> Value:
-    """Euclidean distance of each sample to its best-matching unit."""
+    """Euclidean distance of each sample to its best-matching unit.
+
+    Notes
+    -----
+    With ``missing="partial"`` it goes over the features i that the sample has, scaled to all
+    of the map's: d² = V / V_i Σ_{f∈i} v_f (x_f − m_f)², V and V_i adding up the weights v of
+    the map's features and of these, their numbers without weights (Kohonen's partial
+    distance).  It does not depend on what other samples have.
+    """
     return _kept(units.distance)
 
 

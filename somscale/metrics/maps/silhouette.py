@@ -24,6 +24,7 @@ _ONE_UNIT = "a map of one unit has no second-best unit"
 
 @map_index(
     needs=("silhouettes",),
+    with_gaps=True,
     long_name="simplified silhouette",
     definition="mean over samples of (d2 - d1) / d2, distances to the two nearest code vectors",
     direction="higher",
@@ -50,6 +51,7 @@ def simplified_silhouette(silhouettes: UnitStats) -> Value:
 
 @map_index(
     needs=("silhouettes",),
+    with_gaps=True,
     long_name="simplified silhouette of each unit",
     definition="mean over a unit's samples of (d2 - d1) / d2",
     direction="higher",
@@ -69,6 +71,7 @@ def unit_simplified_silhouette(silhouettes: UnitStats) -> Value:
 
 @map_index(
     needs=("silhouettes",),
+    with_gaps=True,
     long_name="simplified silhouette of each sample",
     definition="(d2 - d1) / d2, distances to the two nearest code vectors",
     direction="higher",

@@ -21,6 +21,7 @@ RANKED_UNITS: Final = 4_096
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="Davies-Bouldin index of the code vectors",
     definition="mean over units with samples of max_v (s_u + s_v) / |m_u - m_v|, s the mean "
     "distance of a unit's samples to its code vector",
@@ -58,6 +59,7 @@ def codebook_davies_bouldin(units: UnitStats) -> Value:
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="rank correlation of map distances and code distances",
     definition="Spearman correlation of delta(u, v) and |m_u - m_v| over all pairs of units",
     direction="higher",

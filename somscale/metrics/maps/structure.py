@@ -21,6 +21,7 @@ __all__ = ["hit_entropy", "u_matrix", "unit_heights"]
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="U-matrix height of each unit",
     definition="mean distance of a unit's code vector to those of its neighbours on the grid",
     direction="none",
@@ -71,6 +72,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 @map_index(
     needs=("units",),
+    with_gaps=True,
     long_name="entropy of the hits",
     definition="- sum_u p_u ln p_u, p_u the share of the samples whose best unit is u",
     direction="none",

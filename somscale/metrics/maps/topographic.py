@@ -21,6 +21,7 @@ _KIVILUOTO = "Kiviluoto 1996, doi:10.1109/ICNN.1996.548907"
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="topographic error",
     definition="share of samples whose two best units are not adjacent on the grid",
     direction="lower",
@@ -54,6 +55,7 @@ def topographic_error(
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="topographic error of each unit",
     definition="share of a unit's samples whose second-best unit is not adjacent to it",
     direction="lower",

@@ -58,6 +58,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="topographic function",
     definition="ordered pairs of units that share samples, further apart on the map than delta",
     direction="lower",
@@ -104,6 +105,7 @@ def topographic_function(
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="differential topographic function",
     definition="ordered pairs of units that share samples, delta apart on the map",
     direction="none",
@@ -133,6 +135,7 @@ def differential_topographic_function(units: UnitStats, grid: Grid, *, delta: An
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="weighted differential topographic function",
     definition="share of samples whose two best units are delta apart on the map",
     direction="none",

@@ -32,6 +32,7 @@ def _deltas(grid: Grid, parameters: Mapping[str, Any]) -> Float:
 
 @map_index(
     needs=("units", "grid"),
+    with_gaps=True,
     long_name="topographic function of Villmann",
     definition="k > 0: pairs that share samples, over k apart on the map; "
     "k < 0: neighbours over |k| apart in the graph of such pairs; 0: sum at 1 and -1",
