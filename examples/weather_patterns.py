@@ -48,12 +48,17 @@ def main() -> None:
             f"{rows}x4": ss.train(path, ss.Grid(rows, 4), epochs=8, seed=0, **how)
             for rows in (2, 3, 5)
         }
-        print(ss.plan(path, maps, **how), "\n")
-        names = ["rms_per_feature", "explained_variance", "topographic_error", "features_dropped"]
-        sizes = ss.evaluate(path, maps, metrics=names, **how)
+        names = ["rms_per_feature", "topographic_error", "simplified_silhouette"]
+        asked = [*names, "features_dropped"]
+        print(ss.plan(path, maps, metrics=asked, **how), "\n")
+        sizes = ss.evaluate(path, maps, metrics=asked, **how)
         print(sizes["value"].to_pandas().round(4).to_string(), "\n")
 
-        q = ss.evaluate(path, maps["3x4"], **how)
+        # Errors fall as maps grow; the silhouette also falls where units share what is alike.
+        best = sizes["value"].sel(metric="simplified_silhouette").idxmax("candidate").item()
+        print(f"kept: {best}, of the largest silhouette")
+
+        q = ss.evaluate(path, maps[best], cost="linear", **how)
         seasons = q["bmu"].groupby("time.season")
         for season, units in seasons:
             common, days = np.unique(units, return_counts=True)

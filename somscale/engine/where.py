@@ -117,8 +117,8 @@ def _held_by(workers: Iterable[Mapping[str, Any]], client: Any) -> int:
     seen = [worker["metrics"] for worker in workers if worker["metrics"].get("memory")]
     if not seen:
         return baseline_bytes()
-    data = max(metrics.get("managed_bytes", 0) for metrics in seen)
-    own = max(metrics["memory"] - metrics.get("managed_bytes", 0) for metrics in seen)
+    data = max(int(metrics.get("managed_bytes", 0)) for metrics in seen)
+    own = max(int(metrics["memory"]) - int(metrics.get("managed_bytes", 0)) for metrics in seen)
     _own_bytes[client] = min(_own_bytes.get(client, own), own)
     return data + fresh_bytes(_own_bytes[client])
 

@@ -83,7 +83,10 @@ def pose(
     if not candidates:
         raise InputError("the dict of candidates is empty; give at least one map or clustering")
     if not all(candidates) or {type(name) for name in candidates} != {str}:
-        raise InputError(f"candidates need names that are texts, not {list(candidates)}")
+        raise InputError(
+            f"candidates need names that are texts, not {list(candidates)}; write "
+            "{str(name): own for name, own in candidates.items()}"
+        )
     matrix = isinstance(distance, str) and distance == "precomputed"
     opened = samples
     if samples is not None and not isinstance(samples, Samples):
