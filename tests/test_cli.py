@@ -45,6 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_demo_ends_with_a_result_that_xarray_opens(tmp_path: Path) -> None:
     printed = succeed("demo", "-o", tmp_path / "demo")
+    assert f"somscale report {tmp_path / 'demo' / 'result.zarr'} --map" in printed
     assert "topographic_error" in printed
     assert "lower is better" in printed
     q = xr.open_zarr(tmp_path / "demo" / "result.zarr").load()

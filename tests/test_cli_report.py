@@ -37,8 +37,8 @@ def test_a_stored_result_becomes_a_page(folder: Path, tmp_path: Path) -> None:
     assert f"Wrote {out}" in done.stderr
     assert list(Page(out.read_text("utf-8")).sections) == [
         "summary",
-        "indices",
         "maps",
+        "indices",
         "provenance",
     ]
 
@@ -52,7 +52,7 @@ def test_an_evaluation_writes_its_page_and_keeps_its_result(folder: Path, tmp_pa
     )
     assert done.exit_code == 0, done.output
     found = Page(out.read_text("utf-8"))
-    assert list(found.sections) == ["summary", "indices", "ranks", "curves", "plan", "provenance"]
+    assert list(found.sections) == ["summary", "ranks", "curves", "indices", "plan", "provenance"]
     points = found.json("data-ranks")["points"]
     assert len(points["pairs"]) == 64
     assert points["classes"]["names"] == ["0", "1", "2"]
@@ -106,3 +106,29 @@ def test_a_missing_library_is_said_before_anything_is_computed(
     assert done.exit_code == 1
     assert "pip install 'somscale[report]'" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_comparison_writes_its_page(folder: Path, tmp_path: Path) -> None:
+    np.save(folder / "other.npy", cases.samples()[:, 2:])
+    out = tmp_path / "page.html"
+    command = (
+        *("compare", folder / "samples.npy", "--embedding", folder / "plane.npy"),
+        *("--embedding", folder / "other.npy", "-m", "shepard_correlation", "--draws", 40),
+        *("--report", out),
+    )
+    done = run(*command)
+    assert done.exit_code == 0, done.output
+    found = Page(out.read_text("utf-8"))
+    assert list(found.sections) == ["summary", "ranks", "comparison", "indices", "provenance"]
+    refused = run(*command)
+    assert refused.exit_code == 1
+    assert "name another --report, or add --overwrite" in refused.stderr
+
+
+def test_a_title_stays_text(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    command = ("report", folder / "q.zarr", "-o", out, "--title")
+    assert run(*command, cases.EVIL).exit_code == 0
+    found = Page(out.read_text("utf-8"))
+    assert found.comments == []
+    assert len(found.all("script")) == 4

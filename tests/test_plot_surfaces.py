@@ -38,7 +38,7 @@ def test_rank_quality_with_its_cursor(q: xr.Dataset) -> None:
     assert ax.get_title() == f"a third\nQ′(20, 5) = {value:.3g}"
     assert (ax.get_xlabel()[:2], ax.get_ylabel()[:2]) == ("κs", "κt")
     assert {"κt > κs", "κt < κs"} <= {text.get_text() for text in ax.texts}
-    assert words(ax.figure.axes[1].get_ylabel()) == "quality of ranks Q' (higher is better)"
+    assert words(ax.figure.axes[1].get_ylabel()) == "quality of ranks Q'"
 
 
 def test_candidates_have_panels_on_one_scale(q: xr.Dataset) -> None:

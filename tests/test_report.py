@@ -69,11 +69,11 @@ def test_the_page_is_well_formed_and_loads_nothing(made: Any) -> None:
 def test_sections_are_those_of_what_was_evaluated() -> None:
     of_embeddings, of_map = Page(embedded()), Page(mapped())
     assert list(of_embeddings.sections) == [
-        *("summary", "indices", "ranks", "curves", "plan", "provenance")
+        *("summary", "ranks", "curves", "indices", "plan", "provenance")
     ]
-    assert list(of_map.sections) == ["summary", "indices", "maps", "provenance"]
+    assert list(of_map.sections) == ["summary", "maps", "indices", "provenance"]
     links = [a["href"] for a in of_map.all("a") if a.get("class") != "skip"]
-    assert links == ["#summary", "#indices", "#maps", "#provenance"]
+    assert links == ["#summary", "#maps", "#indices", "#provenance"]
 
 
 def test_text_of_the_data_stays_text() -> None:
@@ -94,7 +94,7 @@ def test_sentences_say_what_numbers_say() -> None:
     found = Page(mapped())
     q = cases.of_map()
     error = q["value"].sel(metric="topographic_error").item()
-    assert f"for {100 * error:.3g} % of the samples" in found.sections["summary"]
+    assert f"for {100 * error:.3g}\xa0% of the samples" in found.sections["summary"]
     assert "How far a sample is, on average, from the code vector" in found.sections["indices"]
     assert "mean over samples of the distance" in found.sections["indices"]
     several = Page(embedded()).sections["summary"]
@@ -169,7 +169,7 @@ def test_compared_maps_have_a_front_and_told_differences() -> None:
     metrics = ["quantization_error", "topographic_error"]
     q = ss.compare(cases.samples(), maps, metrics, n_boot=40)
     found = Page(ss.report(q, projection=maps).html)
-    assert list(found.sections) == ["summary", "indices", "comparison", "provenance"]
+    assert list(found.sections) == ["summary", "comparison", "indices", "provenance"]
     assert "Quality of 2 self-organizing maps" in found.text
     assert "by resamples (95 % intervals of differences)" in found.sections["summary"]
     assert "On the front" in found.sections["comparison"]

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import report_pages as cases
+from hostile_pages import pages
 from report_pages import EVIL
 
 import somscale as ss
@@ -46,6 +47,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         title=f"$$x$$ {EVIL}",
     )
     ss.report(cases.of_map(), folder / "map.html", projection=cases.som())
+    for name, made in pages().items():
+        (folder / f"hostile-{name}.html").write_text(made, "utf-8")
     return folder
 
 
@@ -136,6 +139,18 @@ def test_text_stays_text(open_page: Any) -> None:
     assert shown.title() == f"$$x$$ {EVIL}"
     assert shown.evaluate("typeof window.evil") == "undefined"
     assert shown.locator("#ranks-candidate option").nth(1).inner_text() == EVIL
+
+
+@pytest.mark.parametrize("name", ["embedding", "map"])
+def test_hostile_texts_run_nothing(open_page: Any, name: str) -> None:
+    shown = open_page(f"hostile-{name}.html", 390)
+    for field in shown.locator("select").all():
+        for place in range(field.locator("option").count()):
+            field.select_option(index=place)
+    shown.wait_for_timeout(100)
+    assert shown.evaluate("typeof window.evil") == "undefined"
+    assert shown.locator("img:not([src^='data:image/png']), main svg").count() == 0
+    assert shown.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_hovering_a_unit_shows_its_values(open_page: Any) -> None:

@@ -31,7 +31,8 @@ __all__ = ["compare"]
     help="Resamples of the bootstrap.",
 )
 @click.option("--output", "-o", type=PATH, metavar="OUT", help="Result to write: .zarr or .nc.")
-@click.option("--overwrite", is_flag=True, help="Replace an existing result.")
+@click.option("--report", "page", type=PATH, metavar="PAGE", help="Page to write: .html.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing result or page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @STORE
 def compare(
@@ -39,6 +40,7 @@ def compare(
     intervals: str,
     draws: int,
     output: Path | None,
+    page: Path | None,
     overwrite: bool,
     as_json: bool,
     **options: Any,
@@ -49,18 +51,23 @@ def compare(
     with the candidate of the best mean rank; with --store, only distances and ranks are read
     from a workspace, and nothing is kept in it.
     """
-    from somscale.cli import compared, inputs, results
+    from somscale.cli import compared, inputs, pages, results
     from somscale.cli.settings import run_settings
     from somscale.store import write_dataset
 
     with run_settings(options):
         question = inputs.read_question(data, options)
+        read = inputs.paths(data, options)
         if output is not None:
-            results.check_target(output, inputs.paths(data, options), overwrite=overwrite)
+            results.check_target(output, read, overwrite=overwrite)
+        if page is not None:
+            pages.check_page(page, read, overwrite=overwrite, option="--report")
         chosen = None if intervals == "none" else intervals
         result = compared.result_of(question, chosen, draws)
         if output is not None:
             write_dataset(result, output)
+        if page is not None:  # a plan is of an evaluation
+            pages.write_page(page, question, result, planned=False)
     if as_json:
         results.show(result, as_json=True)
     else:

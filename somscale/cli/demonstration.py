@@ -64,9 +64,17 @@ def run(folder: Path) -> None:
     write_dataset(embedded, folder / "embedding.zarr")
     click.echo(as_text(embedded))
     click.echo(_HOW_TO_READ)
+    _tell_of_page(folder)
     click.echo(f"\nThe results are xarray Datasets in {folder}. Open one with")
     click.echo(f"    import xarray; q = xarray.open_zarr('{result_path}').load()")
     click.echo("    q['value'].sel(metric='topographic_error'); q['hits']; q['bmu']")
+
+
+def _tell_of_page(folder: Path) -> None:
+    """Say how the page on the map is made."""
+    som, result, page = (folder / name for name in ("map.zarr", "result.zarr", "map.html"))
+    click.echo("\nFor a page with pictures of the map")
+    click.echo(f"    somscale report {result} --map {som} -o {page}")
 
 
 def _components(archive: Path) -> xr.DataArray:

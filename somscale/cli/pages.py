@@ -58,14 +58,14 @@ def check_page(path: Path, inputs: Sequence[Path], *, overwrite: bool, option: s
         raise InputError(str(error)) from None
 
 
-def write_page(path: Path, question: Question, result: xr.Dataset) -> None:
+def write_page(path: Path, question: Question, result: xr.Dataset, *, planned: bool = True) -> None:
     """Write the page on an evaluation: with its plan, and the colours of an embedding's points."""
     _write(
         result,
         path,
         projection=question.projection,
         labels=question.settings.get("labels"),
-        plan=question.plan(),
+        plan=question.plan() if planned else None,
         pointwise=_pointwise(question, result),
     )
 

@@ -44,8 +44,9 @@ def add_legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Legen
     """Add a legend where it hides no line: in the axes, else above them, or beside many lines."""
     if len(handles) > _FEW:
         return legend_beside(ax, handles, labels)
-    if figure_of(ax).get_layout_engine() is not None:
-        figure_of(ax).draw_without_rendering()  # how large the axes will be
+    layout = figure_of(ax).get_layout_engine()
+    if layout is not None:
+        layout.execute(figure_of(ax))  # how large the axes will be
     legend = ax.legend(handles, labels, loc="best", fontsize="small")
     box, inside = legend.get_window_extent(), ax.get_window_extent()
     if (

@@ -25,7 +25,7 @@ from somscale.plot._placing import (
     slanted,
     to_pixels,
 )
-from somscale.plot._reading import hinted, of_candidate, only_dims, variable_of
+from somscale.plot._reading import labelled, of_candidate, only_dims, variable_of
 
 __all__ = ["rank_quality"]
 
@@ -96,7 +96,7 @@ def rank_quality(
         axes.set_title("\n".join(filter(None, title)), fontsize="medium")
         return mesh
 
-    label = hinted(values)
+    label = labelled(values)  # no hint: higher is worse where κt is large
     drawn = each_candidate(values, _DIMS, draw, ax=ax, label=label, colorbar=colorbar)
     for axes in axes_of(drawn):
         _name_sides(axes, at)

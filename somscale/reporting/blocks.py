@@ -49,6 +49,8 @@ class Cell:
         A third one, as code.
     best : bool
         Whether it is the best of its row.
+    lines : sequence of str
+        Further values of the same index.
     """
 
     text: str
@@ -56,6 +58,7 @@ class Cell:
     detail: str = ""
     code: str = ""
     best: bool = False
+    lines: Sequence[str] = ()
 
     @property
     def key(self) -> str:

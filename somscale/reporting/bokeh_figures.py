@@ -86,9 +86,8 @@ def points_figure(places: Any) -> dict[str, Any]:
 
 def units_figure(cells: Any) -> dict[str, Any]:
     """Cells of a map that the script colours; `cells` as of :func:`.unit_cells`."""
-    x0, x1 = float(np.min(cells.x)) - 0.75, float(np.max(cells.x)) + 0.75
-    y0, y1 = float(np.min(cells.y)) - 0.75, float(np.max(cells.y)) + 0.75
-    plot = _figure("", "", tools="", match_aspect=True, x_range=(x0, x1), y_range=(y0, y1))
+    plot = _figure("", "", tools="", match_aspect=True)  # which holds only without own ranges
+    plot.x_range.range_padding = plot.y_range.range_padding = 0.05
     plot.axis.visible = False
     mapper = _mapper("unit_colors")
     values = {"x": cells.x, "y": cells.y, "value": np.full(len(cells.x), np.nan, np.float32)}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from somscale.codebook import as_map, is_map
-from somscale.engine.readers.paths import is_path
+from somscale.codebook import as_map
 from somscale.errors import InputError
 from somscale.reporting.result import Result
 from somscale.topology import Grid
@@ -47,7 +47,7 @@ def unit_cells(grid: Grid) -> Cells:
     return Cells(x, y, 0.7 * corners)
 
 
-def grids_of(result: Result, projection: Any) -> list[Grid | None]:
+def grids_of(result: Result, projection: Mapping[str, Any]) -> list[Grid | None]:
     """The grid of each candidate: the map's, or what the result knows of it.
 
     Raises
@@ -55,19 +55,14 @@ def grids_of(result: Result, projection: Any) -> list[Grid | None]:
     InputError
         A map has another number of units than the result.
     """
-    given = _maps(result, projection)
-    return [_grid_of(result, place, given.get(name)) for place, name in enumerate(result.heads)]
-
-
-def _maps(result: Result, projection: Any) -> dict[str, Any]:
-    if isinstance(projection, dict):
-        return {str(name): som for name, som in projection.items()}
-    return {} if projection is None else {result.heads[0]: projection}
+    return [
+        _grid_of(result, place, projection.get(name)) for place, name in enumerate(result.heads)
+    ]
 
 
 def _grid_of(result: Result, place: int, som: Any) -> Grid | None:
     units = _units(result, place)
-    if som is not None and (is_map(som) or is_path(som)):
+    if som is not None:
         grid = as_map(som).grid
         if units is not None and grid.size != units:
             raise InputError(
@@ -76,7 +71,7 @@ def _grid_of(result: Result, place: int, som: Any) -> Grid | None:
             )
         return grid
     known = result.attribute("grids")
-    spec = known.get(result.heads[place], known.get("projection"))
+    spec = known.get((result.names or ["projection"])[place])
     if isinstance(spec, dict) and spec.get("topology") in ("rectangular", "hexagonal"):
         return Grid.from_spec(spec)
     return None if units is None else _by_rows(result, units)

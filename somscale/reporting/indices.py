@@ -27,7 +27,7 @@ PLACES: Final = {"k": 10, "kappa_s": 20, "kappa_t": 10}
 
 _SHORT: Final = ("temperature", "part", "pair")
 _SYMBOLS: Final = {"k": "K", "kappa_s": "κs", "kappa_t": "κt", "temperature": "T"}
-_MOST_ROWS: Final = 6
+_MOST_LINES: Final = 8
 
 
 def index_table(result: Result) -> Table:
@@ -62,7 +62,7 @@ def _numbers(result: Result) -> Iterator[list[Cell]]:
         one = table.isel(metric=place)
         words = str(one["long_name"].item())
         facts = {
-            "direction": str(one["direction"].item()),
+            "direction": result.direction(label, one),
             "range": range_text(one["lower"].item(), one["upper"].item()),
             "units": str(one["metric_units"].item()),
             "note": _joined(one["note"], result) if "note" in one else "",
@@ -75,15 +75,40 @@ _ENDS: Final = ("standard_error", "interval_low", "interval_high")
 
 
 def _arrays(result: Result) -> Iterator[list[Cell]]:
-    """Rows of indices along ranks and other parameters, at one place or a few."""
+    """Rows of indices along ranks and other parameters: one each, at a place or with a few."""
     for name in filter(lambda name: in_table(result, name), result.arrays):
         dims = [str(dim) for dim in result.own_dims(name)]
         array = result.q[name]
         array = array.isel({d: nearest(array[d].values, PLACES[d]) for d in dims if d in PLACES})
         rest = [d for d in dims if d not in PLACES]
-        places = list(np.ndindex(*(array.sizes[d] for d in rest)))[:_MOST_ROWS]
-        for place in places:
-            yield _array_row(result, name, array.isel(dict(zip(rest, place, strict=True))), dims)
+        parted = [d for d in rest if d != "temperature" and array.sizes[d] > 1]
+        alone = {d: 0 for d in rest if array.sizes[d] == 1 or (d == "temperature" and parted)}
+        array = array.isel(alone).compute()
+        rest = [d for d in rest if d not in alone]
+        row = _array_row(result, name, array.isel(dict.fromkeys(rest, 0)), set(dims) - set(rest))
+        yield _folded(row, array.transpose("candidate", ..., missing_dims="ignore"), rest)
+
+
+def _folded(row: list[Cell], array: xr.DataArray, rest: list[str]) -> list[Cell]:
+    """A row whose cells hold the values along the rest of the dims, each in a line."""
+    if not rest:
+        return row
+    several = "candidate" in array.dims
+    for place in range(array.sizes["candidate"] if several else 1):
+        own = array.isel(candidate=place) if several else array
+        lines = [
+            f"{', '.join(_told(own, d, p) for d, p in zip(rest, at, strict=True))}: "
+            f"{number(float(own.values[at]))}"
+            for at in np.ndindex(*own.shape)
+        ]
+        more = ["…"] if len(lines) > _MOST_LINES else []
+        row[1 + place] = Cell("", row[1 + place].order, lines=lines[:_MOST_LINES] + more)
+    return row
+
+
+def _told(array: xr.DataArray, dim: str, place: int) -> str:
+    value = _plain(array[dim][place].item()) if dim in array.coords else str(place)
+    return f"{_SYMBOLS[dim]} = {value}" if dim in _SYMBOLS else value
 
 
 def in_table(result: Result, name: str) -> bool:
@@ -96,12 +121,14 @@ def nearest(values: Any, wanted: float) -> int:
     return int(np.abs(np.asarray(values, dtype=float) - wanted).argmin())
 
 
-def _array_row(result: Result, name: str, one: xr.DataArray, dims: list[str]) -> list[Cell]:
+def _array_row(result: Result, name: str, one: xr.DataArray, at: set[str]) -> list[Cell]:
+    dims = [d for d in map(str, result.own_dims(name)) if d in at]
     told = {_SYMBOLS.get(d, d): _plain(one[d].item()) for d in dims if d in one.coords}
     where = ", ".join(f"{symbol} = {value}" for symbol, value in told.items())
     label = f"{name}({where})" if where else name
     facts = {n: str(one.attrs.get(n, "")) for n in ("direction", "range", "units", "note")}
-    place = {d: one[d].item() for d in dims if d in one.coords}
+    facts["direction"] = result.direction(name)
+    place = {d: one[d].item() for d in map(str, result.own_dims(name)) if d in one.coords}
     ends = {
         end: _listed(result.q[f"{name}_{end}"].sel(place))
         for end in _ENDS
@@ -161,4 +188,4 @@ def _error(ends: Mapping[str, np.ndarray[Any, Any]], place: int) -> str:
         parts.append(f"± {number(own['standard_error'], 2)}")
     if not np.isnan(own.get("interval_low", np.nan)):
         parts.append(f"[{number(own['interval_low'])}, {number(own['interval_high'])}]")
-    return " ".join(parts)
+    return "\n".join(parts)

@@ -77,7 +77,11 @@ def _explorer(
         for name, grid in zip(result.heads, grids, strict=True)
         if name in shown and grid is not None
     ]
-    data = {"fields": [_facts(n, a) for n, a in fields.items()], "maps": maps, "classes": classes}
+    data = {
+        "fields": [_facts(result, n, a) for n, a in fields.items()],
+        "maps": maps,
+        "classes": classes,
+    }
     left_out = len(result.heads) - len(maps)
     beyond = (
         f" {left_out} of the maps have no grid that is known, or too many units."
@@ -90,9 +94,9 @@ def _explorer(
     return Explorer("map", figures, data, intro)
 
 
-def _facts(name: str, array: xr.DataArray) -> dict[str, Any]:
-    attributes = {n: str(array.attrs.get(n, "")) for n in ("long_name", "units", "direction")}
-    return {"name": name, **attributes}
+def _facts(result: Result, name: str, array: xr.DataArray) -> dict[str, Any]:
+    attributes = {n: str(array.attrs.get(n, "")) for n in ("long_name", "units")}
+    return {"name": name, **attributes, "direction": result.direction(name)}
 
 
 def _classes(result: Result) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,7 @@ import xarray as xr
 
 from somscale.engine.planview import Plan
 from somscale.errors import InputError
+from somscale.reporting.wording import cleaned
 
 __all__ = ["Report", "check_libraries", "report"]
 
@@ -40,13 +42,10 @@ class Report:
         Raises
         ------
         InputError
-            The name does not end in ``.html`` or ``.htm``, or leads to a folder.
+            The name does not end in ``.html`` or ``.htm``, or leads to a folder, or into one
+            that is not there.
         """
-        target = Path(path)
-        if target.suffix.lower() not in (".html", ".htm"):
-            raise InputError(f"a report is written as .html, not {target.name!r}")
-        if target.is_dir():
-            raise InputError(f"{str(target)!r} is a folder; name a file in it")
+        target = _target(path)
         fresh = target.with_name(f".{target.name}.partial")
         fresh.write_text(self.html, "utf-8")
         fresh.replace(target)
@@ -70,7 +69,7 @@ def report(
     projection: Any = None,
     labels: Any = None,
     plan: Plan | None = None,
-    pointwise: xr.DataArray | None = None,
+    pointwise: xr.DataArray | Mapping[str, xr.DataArray] | None = None,
     title: str | None = None,
 ) -> Report:
     """Make a page on a result: indices in plain sentences, pictures, cost and provenance.
@@ -91,9 +90,10 @@ def report(
         Classes of the samples, to colour an embedding by.
     plan : Plan, optional
         Of :func:`somscale.plan`, to be shown with its cost.
-    pointwise : DataArray, (sample, kappa_s, kappa_t), optional
+    pointwise : DataArray, (sample, kappa_s, kappa_t), or a dict of them, optional
         ``pointwise_rank_quality`` at lists of κs and κt, asked for in a call of its own; the
-        embedding is coloured by it.
+        embedding is coloured by it.  Of several candidates a dict by their names, or one
+        array along ``candidate``.
     title : str, optional
         Of the page.
 
@@ -107,7 +107,8 @@ def report(
     ImportError
         jinja2, bokeh or matplotlib is missing: ``pip install 'somscale[report]'``.
     InputError
-        `q` is no result, or `projection` or `labels` are of other samples or units.
+        `q` is no result; `projection`, `labels` or `pointwise` are of other candidates,
+        samples or units; or the page cannot be written at `path`.
 
     Notes
     -----
@@ -133,12 +134,29 @@ def report(
 
     if plan is not None and not isinstance(plan, Plan):
         raise InputError(f"plan is what ss.plan returns, not a {type(plan).__name__}")
+    if title is not None and not isinstance(title, str):
+        raise InputError(f"title is a text, not a {type(title).__name__}")
+    if path is not None:
+        _target(path)
     result = Result(q)
-    own = title or _title(result.kind, len(result.candidates))
+    own = cleaned(title or _title(result.kind, len(result.candidates)))
     page = Report(render(own, sections(result, projection, labels, plan, pointwise)), own)
     if path is not None:
         page.save(path)
     return page
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"path is the name of a .html file, not a {type(path).__name__}")
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"a report is written as .html, not {target.name!r}")
+    if target.is_dir():
+        raise InputError(f"{str(target)!r} is a folder; name a file in it")
+    if not target.parent.is_dir():
+        raise InputError(f"there is no folder {str(target.parent)!r}; make it first")
+    return target
 
 
 def _title(kind: str, count: int) -> str:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import imsave
+from matplotlib.ticker import Formatter, LogFormatter
 
 from somscale import plot
 from somscale.reporting.blocks import Block, Gallery, Picture, Text, number
 from somscale.reporting.drawn import draw, points_of
 from somscale.reporting.map_explorer import MOST_UNITS, unit_fields
 from somscale.reporting.result import Result
+from somscale.reporting.wording import distinct
 from somscale.topology import Grid
 
 __all__ = ["Pictures"]
 
 _SIZE: Final = (4.1, 2.9)  # inches
-_DOTS: Final = 200
+_DOTS: Final = 160
 _CURVES: Final = (
     *("r_nx", "q_nx", "trustworthiness", "continuity", "b_nx", "lcmc", "neighborhood_hit"),
 )
@@ -33,6 +38,8 @@ _FIELDS: Final = (
     *("unit_distortion", "unit_label_entropy", "unit_trustworthiness", "unit_continuity"),
 )
 _MOST_PANELS: Final = 8
+_MOST_MAPS: Final = 6
+_MOST_NAME: Final = 24
 _SETTINGS: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # "$" in a name is a dollar
     "font.family": "DejaVu Sans",  # which comes with matplotlib
@@ -47,8 +54,8 @@ class Pictures:
     ----------
     result : Result
         The result.
-    projection, labels : optional
-        What was judged, and classes of the samples.
+    projection : mapping
+        What was judged, by candidate.
 
     Attributes
     ----------
@@ -56,10 +63,11 @@ class Pictures:
         Variables that were drawn.
     """
 
-    def __init__(self, result: Result, projection: Any, labels: Any) -> None:
+    def __init__(self, result: Result, projection: Mapping[str, Any]) -> None:
         self.result = result
+        self.short = distinct(result.heads, _MOST_NAME)
+        self.q = result.q.assign_coords(candidate=self.short) if result.candidates else result.q
         self.projection = projection
-        self.labels = labels
         self.drawn: set[str] = set()
 
     def curves(self) -> list[Block]:
@@ -78,10 +86,10 @@ class Pictures:
 
     def _curve(self, name: str, function: Callable[..., Any]) -> Picture:
         self.drawn.add(name)
-        array = self.result.q[name].compute()
+        array = self.q[name].compute()
         words = _sentence(array, name)
         held = [n for n in self.result.q.data_vars if str(n).startswith(name)]
-        data = self.result.q[held].compute()
+        data = self.q[held].compute()
         ends = [_ends(self.result.of(array, c)) for c in range(min(3, len(self.result.heads)))]
         told = "; ".join(f"{h}: {e}" for h, e in zip(self.result.heads, ends, strict=False))
         told = told if self.result.candidates else ends[0]
@@ -96,7 +104,7 @@ class Pictures:
         self.drawn.add("shepard_diagram")
         pictures = []
         for place, head in enumerate(self.result.heads[:_MOST_PANELS]):
-            own = self.result.q["shepard_diagram"]
+            own = self.q["shepard_diagram"]
             own = (own.isel(candidate=place) if self.result.candidates else own).compute()
             whose = f" of {head}" if self.result.candidates else ""
             words = (
@@ -110,7 +118,7 @@ class Pictures:
         """Quantization against topographic error of compared maps."""
         if "on_front" not in self.result.q:
             return []
-        q = self.result.q.compute()
+        q = self.q.compute()
         names = [
             n for n, on in zip(self.result.candidates, q["on_front"].values, strict=True) if on
         ]
@@ -123,14 +131,14 @@ class Pictures:
     def silhouettes(self) -> list[Block]:
         """Silhouettes of the drawn samples by cluster, where the clusters are given."""
         names = list(self.result.named("sample_silhouette"))
-        if not names or self.projection is None or self.result.n_samples is None:
+        if not names or not self.projection or self.result.n_samples is None:
             return []
         name = names[0]
         drawn = draw(self.result.n_samples)
         dims = self.result.sample_dims(name)
-        given = self.projection if isinstance(self.projection, dict) else {"": self.projection}
+        given = [(c, self.projection.get(h)) for c, h in enumerate(self.result.heads)]
         pictures = []
-        for place, clusters in list(enumerate(given.values()))[:_MOST_PANELS]:
+        for place, clusters in [(c, own) for c, own in given if own is not None][:_MOST_PANELS]:
             own = self.result.of(self.result.q[name], place)
             values = drawn.of(own, dims)
             labels = points_of(clusters, drawn, dims, self.result.q[name], "the clustering")
@@ -147,7 +155,7 @@ class Pictures:
         """Fields of units, on their maps."""
         fields = list(self._fields(all(g is None or g.size > MOST_UNITS for g in grids)))
         places = [(c, g) for c, g in enumerate(grids) if g is not None]
-        few = fields[: max(1, _MOST_PANELS // max(1, len(places)))]
+        few = fields[: max(1, _MOST_MAPS // max(1, len(places)))]
         pictures = [
             self._field(name, array, place, grid)
             for place, grid in places[:_MOST_PANELS]
@@ -166,6 +174,8 @@ class Pictures:
 
     def _field(self, name: str, array: xr.DataArray, place: int, grid: Grid) -> Picture:
         own = self.result.of(array, place).isel(unit=slice(grid.size)).compute()
+        if "candidate" in own.coords:
+            own = own.assign_coords(candidate=self.short[place])
         words = _sentence(own, name)
         whose = f", {self.result.heads[place]}" if self.result.candidates else ""
         finite = own.values[np.isfinite(own.values)]
@@ -218,8 +228,41 @@ def _picture(
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         # names in scripts that the font lacks become boxes; the caption has them
         warnings.filterwarnings("ignore", r"Glyph \d+ .* missing from", UserWarning)
-        figure = Figure(figsize=size, layout="constrained")
+        # long names may leave no room: the picture is crowded then, but there
+        warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
+        figure = Figure(figsize=size, dpi=_DOTS, layout="constrained")
         draw_on(figure.subplots())
-        figure.savefig(file, format="png", dpi=_DOTS, metadata={"Software": None})
+        _write_powers(figure)
+        canvas: Any = FigureCanvasAgg(figure)
+        canvas.draw()  # once: savefig draws everything twice
+        facts: Any = {"Software": None}
+        imsave(file, canvas.buffer_rgba(), format="png", metadata=facts)
     source = f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"
     return Picture(source, alt, caption, round(96 * size[0]))
+
+
+_SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class _Powers(Formatter):
+    """Powers of ten without mathtext, which is switched off for the sake of names with "$"."""
+
+    def __init__(self, inner: Formatter) -> None:
+        self.inner = inner
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        text = re.sub(r"\$\\mathdefault\{(.*)\}\$", r"\1", self.inner(x, pos))
+        text = text.replace(r"\times", "×")
+        return re.sub(r"\^\{([-0-9]*)\}", lambda found: found[1].translate(_SUPERSCRIPTS), text)
+
+    def set_locs(self, locs: Any) -> None:
+        self.inner.set_locs(locs)
+
+
+def _write_powers(figure: Figure) -> None:
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        major, minor = axis.get_major_formatter(), axis.get_minor_formatter()
+        if isinstance(major, LogFormatter):
+            axis.set_major_formatter(_Powers(major))
+        if isinstance(minor, LogFormatter):
+            axis.set_minor_formatter(_Powers(minor))

@@ -21,6 +21,7 @@ _QUIET: Final = {
     *("title", "somscale_kind", "somscale_version", "n_samples", "grids"),
     *("labels_excluded", "clusters_excluded"),
 }
+_WORDS: Final = {"n_boot": "resamples of the bootstrap"}
 _LIBRARIES: Final = ("numpy", "xarray", "bokeh", "matplotlib")
 
 
@@ -61,7 +62,7 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
         yield "Fingerprints of maps", ", ".join(told)
     for name, value in result.q.attrs.items():
         if name not in _QUIET and str(value) != "0":
-            words = str(name).replace("_", " ")
+            words = _WORDS.get(str(name), str(name).replace("_", " "))
             yield f"{words[:1].upper()}{words[1:]}", str(value)
 
 

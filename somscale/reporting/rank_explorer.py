@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +15,7 @@ from somscale.reporting.indices import PLACES, nearest
 from somscale.reporting.map_explorer import packed
 from somscale.reporting.result import Result
 from somscale.reporting.shades import shades_of
+from somscale.reporting.wording import distinct
 
 __all__ = ["rank_explorer"]
 
@@ -26,7 +27,7 @@ _MOST_CLASSES: Final = 10
 
 
 def rank_explorer(
-    result: Result, projection: Any, labels: Any, pointwise: xr.DataArray | None
+    result: Result, projection: Mapping[str, Any], labels: Any, pointwise: xr.DataArray | None
 ) -> Explorer | None:
     """Heat maps and points of what the result has; None where it has neither."""
     from somscale.reporting.bokeh_figures import heat_figure, points_figure
@@ -65,7 +66,9 @@ def _told(found: dict[str, Any], drawn: Draw, heat: bool) -> str:
         if pairs > 1 and heat
         else ""
     )
-    return f"{drawn.words}{shades}"
+    count = found["components"]
+    first = f" The first two of the embedding's {count:,} components are shown." * (count > 2)
+    return f"{drawn.words}{first}{shades}"
 
 
 def _heat(result: Result, count: int) -> dict[str, Any] | None:
@@ -103,19 +106,23 @@ def _ends(values: Sequence[Any]) -> tuple[float, float]:
 
 
 def _points(
-    result: Result, projection: Any, labels: Any, pointwise: xr.DataArray | None, count: int
+    result: Result,
+    projection: Mapping[str, Any],
+    labels: Any,
+    pointwise: xr.DataArray | None,
+    count: int,
 ) -> tuple[dict[str, Any], Draw, NDArray[np.float64]] | None:
     """Places and colours of the drawn points; None without an embedding."""
-    if result.kind != "embedding" or projection is None or result.n_samples is None:
+    if result.kind != "embedding" or not projection or result.n_samples is None:
         return None
-    given = projection if isinstance(projection, dict) else {result.heads[0]: projection}
-    held = [given.get(name) for name in result.heads[:count]]
+    held = [projection.get(name) for name in result.heads[:count]]
     most = max(_FEWEST, min(MOST_POINTS, _ALL_POINTS // count))
     drawn = draw(result.n_samples, most)
     like = next((n for n in result.arrays if result.sample_dims(n)), None)
     dims = result.sample_dims(like) if like else ()
     known = None if like is None else result.q[like]
-    places = [None if e is None else _plane(points_of(e, drawn, dims, known, _NAME)) for e in held]
+    rows = [None if e is None else points_of(e, drawn, dims, known, _NAME) for e in held]
+    places = [None if r is None else _plane(r) for r in rows]
     first = next((p for p in places if p is not None), None)
     if first is None:
         return None
@@ -128,6 +135,7 @@ def _points(
         "shades": shaded,
         "fields": _fields(result, drawn, count),
         "classes": _classes(labels, drawn, dims, known),
+        "components": max(r[0].size for r in rows if r is not None),
     }
     return found, drawn, first
 
@@ -187,6 +195,6 @@ def _classes(labels: Any, drawn: Draw, dims: Any, known: Any) -> dict[str, Any] 
     order = np.sort(order)
     new = np.full(len(names), _MOST_CLASSES)
     new[order] = np.arange(len(order))
-    kept = [str(names[place]) for place in order]
+    kept = distinct(str(names[place]) for place in order)
     rest = ["all others"] if len(names) > len(order) else []
     return {"names": kept, "others": rest, "values": packed(new[places], "u1")}

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from somscale.reporting.blocks import Explorer, Section
+from somscale.reporting.wording import cleaned
 
 __all__ = ["render", "safe_json"]
 
@@ -34,7 +35,7 @@ def render(title: str, parts: Sequence[Section]) -> str:
 
 def safe_json(value: Any) -> Markup:
     """JSON that can stand in a script element: no character of it begins a tag or a comment."""
-    text = json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    text = json.dumps(cleaned(value), allow_nan=False, ensure_ascii=True, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return Markup(text)
@@ -46,11 +47,17 @@ def _environment() -> Environment:
         loader=PackageLoader("somscale.reporting"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["safe_json"] = safe_json
     return environment
+
+
+def _shown(value: Any) -> Any:
+    """A text of the data without characters that show nothing or turn the line."""
+    return value if isinstance(value, Markup) else cleaned(value)
 
 
 def _text(name: str) -> str:

@@ -12,6 +12,7 @@ import xarray as xr
 
 from somscale.errors import InputError
 from somscale.metrics.spec import MetricSpec, all_specs
+from somscale.reporting.wording import distinct, in_line
 
 __all__ = ["PARAMETERS", "Kind", "Result"]
 
@@ -26,6 +27,8 @@ _OWN: Final = frozenset(
         *("rank", "mean_rank", "best", "on_front", "indistinguishable", "interval_note"),
     }
 )
+_BOTH_WAYS: Final = ("rank_quality", "pointwise_rank_quality", "unit_rank_quality")
+"""Higher is better where κt is small, and worse where it is large."""
 _ERRORS: Final = ("_standard_error", "_interval_low", "_interval_high")
 
 
@@ -36,6 +39,11 @@ class Result:
     ----------
     q : Dataset
         In memory, of Dask arrays, or opened lazily; variables are read when they are drawn.
+
+    Attributes
+    ----------
+    names : list of str
+        The candidates' own names; none where one thing was judged without a name.
 
     Raises
     ------
@@ -50,19 +58,18 @@ class Result:
                 f"{type(q).__name__}"
             )
         if q.attrs.get("somscale_kind") != "result":
-            held = ", ".join(map(repr, q.attrs.get("somscale_kind", "").split())) or "none"
+            held = ", ".join(map(repr, str(q.attrs.get("somscale_kind", "")).split()[:3])) or "none"
             raise InputError(
                 f"the Dataset is no result of ss.evaluate or ss.compare (its attribute "
                 f"somscale_kind is {held}); name the result, and the map or embedding as projection"
             )
-        self.q = q
+        self.names = _names(q)
+        self.q = _readable(q, self.names)
 
     @cached_property
     def candidates(self) -> list[str]:
-        """Names of the candidates; none where one thing was judged without a name."""
-        if "candidate" not in self.q.dims:
-            return []
-        return [str(name) for name in self.q["candidate"].values.tolist()]
+        """Names of the candidates as the page shows them; none where it is one without a name."""
+        return distinct(self.names)
 
     @property
     def heads(self) -> list[str]:
@@ -106,7 +113,7 @@ class Result:
             and not any(name.endswith(end) and name.removesuffix(end) in stems for end in _ERRORS)
         ]
         # a store gives variables back by the alphabet
-        order = {spec.name: place for place, spec in enumerate(all_specs())}
+        order = {name: place for place, name in enumerate(self._specs[0])}
         specs = {name: self.spec_of(name) for name in found}
         places = {n: len(order) if s is None else order[s.name] for n, s in specs.items()}
         return sorted(found, key=lambda name: (places[name], name))
@@ -116,9 +123,13 @@ class Result:
         """Labels of indices that are one number."""
         return [str(m) for m in self.q["metric"].values.tolist()] if "metric" in self.q.dims else []
 
+    @cached_property
+    def _specs(self) -> tuple[Mapping[str, MetricSpec], Mapping[str, MetricSpec]]:
+        return _specs()
+
     def spec(self, label: str, long_name: str) -> MetricSpec | None:
         """The index behind a label of the user's, by its name in words; None if it is unknown."""
-        by_name, by_words = _specs()
+        by_name, by_words = self._specs
         found = by_name.get(label)
         return found if found is not None else by_words.get(long_name)
 
@@ -155,22 +166,52 @@ class Result:
         except (ValueError, TypeError):
             return {}
 
+    def direction(self, label: str, one: xr.Dataset | None = None) -> str:
+        """Which values of a variable, or of a row of the numbers, are better; "" if not always."""
+        if one is None:
+            spec, direction = self.spec_of(label), str(self.q[label].attrs.get("direction", ""))
+        else:
+            spec = self.spec(label, str(one["long_name"].item()))
+            direction = str(one["direction"].item())
+        return "" if spec is not None and spec.name in _BOTH_WAYS else direction
+
     def number(self, name: str, candidate: int, **place: Any) -> float:
         """A value of a variable, computed."""
         return float(np.asarray(self.of(self.q[name], candidate).isel(place).values))
 
 
-_CACHE: dict[int, tuple[Mapping[str, MetricSpec], Mapping[str, MetricSpec]]] = {}
+def _names(q: xr.Dataset) -> list[str]:
+    """The candidates' own names."""
+    if "candidate" not in q.dims:
+        return []
+    held = q["candidate"].values if "candidate" in q.coords else range(q.sizes["candidate"])
+    return [str(name) for name in held]
+
+
+def _readable(q: xr.Dataset, names: list[str]) -> xr.Dataset:
+    """The result with names and words that a picture has room for."""
+    shown = q.assign_coords(candidate=distinct(names)) if names else q.copy(deep=False)
+    if "best" in shown and names:
+        new = dict(zip(names, distinct(names), strict=True))
+        best = [new.get(str(name), str(name)) for name in shown["best"].values]
+        shown["best"] = shown["best"].copy(data=np.array(best, dtype=object))
+    for name in shown.variables:
+        own = shown[name].attrs
+        texts = {n: str(own[n]) for n in _TEXTS if n in own}
+        shown[name].attrs = own | {n: in_line(t, _MOST_WORDS) for n, t in texts.items()}
+    return shown
+
+
+_TEXTS: Final = ("long_name", "units")
+_MOST_WORDS: Final = 120
 
 
 def _specs() -> tuple[Mapping[str, MetricSpec], Mapping[str, MetricSpec]]:
     """All indices by name and by name in words."""
     specs = all_specs()
-    if len(specs) not in _CACHE:
-        words: dict[str, MetricSpec] = {}
-        for spec in reversed(specs):
-            for facts in spec.variants.values():
-                words.setdefault(str(facts.get("long_name", spec.long_name)), spec)
-        words |= {spec.long_name: spec for spec in reversed(specs)}
-        _CACHE[len(specs)] = {spec.name: spec for spec in specs}, words
-    return _CACHE[len(specs)]
+    words: dict[str, MetricSpec] = {}
+    for spec in reversed(specs):
+        for facts in spec.variants.values():
+            words.setdefault(str(facts.get("long_name", spec.long_name)), spec)
+    words |= {spec.long_name: spec for spec in reversed(specs)}
+    return {spec.name: spec for spec in specs}, words

@@ -9,7 +9,8 @@ import xarray as xr
 from somscale.engine.planview import Plan
 from somscale.reporting.blocks import Block, Explorer, Section, Text
 from somscale.reporting.cells import grids_of
-from somscale.reporting.indices import in_table, index_table
+from somscale.reporting.given import given_labels, given_projections, given_qualities
+from somscale.reporting.indices import PLACES, in_table, index_table
 from somscale.reporting.map_explorer import map_explorer, unit_fields
 from somscale.reporting.pictures import Pictures
 from somscale.reporting.provenance import plan_section, provenance
@@ -22,19 +23,22 @@ __all__ = ["sections"]
 
 
 def sections(
-    result: Result, projection: Any, labels: Any, plan: Plan | None, pointwise: xr.DataArray | None
+    result: Result, projection: Any, labels: Any, plan: Plan | None, pointwise: Any
 ) -> list[Section]:
     """All sections that have something to show, in their order."""
-    pictures = Pictures(result, projection, labels)
+    projection = given_projections(result, projection)
+    labels = given_labels(result, labels)
+    pointwise = given_qualities(result, pointwise)
+    pictures = Pictures(result, projection)
     found = [
         summary(result),
-        Section("indices", "Indices", _indices(result)),
-        _comparison(result, pictures),
         _maps(result, projection, pictures),
         _ranks(result, projection, labels, pointwise),
         Section("curves", "Curves", pictures.curves()),
         Section("distances", "Distances", pictures.distances()),
         Section("clusters", "Clusters", [*pictures.silhouettes(), *cluster_table(result)]),
+        _comparison(result, pictures),
+        Section("indices", "Indices", _indices(result)),
         *([plan_section(plan)] if plan is not None else []),
     ]
     found.append(provenance(result, _shown(result, found) | pictures.drawn))
@@ -53,10 +57,10 @@ def _shown(result: Result, found: list[Section]) -> set[str]:
 
 
 def _indices(result: Result) -> list[Block]:
-    words = (
-        "Each index with its value, which direction is better, and what it says. Indices along "
-        "ranks stand here at one place; their curves are below. Click on a heading to sort."
-    )
+    words = "Each index with its value, which direction is better, and what it says."
+    if any(result.q.sizes.get(dim, 0) > 1 for dim in PLACES):
+        words += " Indices along ranks stand here at one place; their curves are above."
+    words += " Click on a heading to sort."
     table = index_table(result)
     if any(cell.detail for row in table.rows for cell in row[1:]):
         words += " Behind ± is the standard error, in brackets the 95 % interval."

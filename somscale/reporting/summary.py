@@ -135,7 +135,7 @@ def _single(result: Result, found: dict[str, _Found]) -> Iterator[str]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
+    return f"{100 * share:.3g}\xa0%"
 
 
 def _kept(value: float, k: int, result: Result) -> str:

@@ -65,7 +65,8 @@ def comparison_table(result: Result) -> Table | None:
     for place, name in enumerate(names):
         own = table.isel(candidate=place)
         wins = int((best == name).sum())
-        same = int(np.nansum(own["indistinguishable"].values)) if _TOLD in own else 0
+        told = own[_TOLD].values == 1 if _TOLD in own else np.zeros(len(best), bool)
+        same = int((told & (best != name)).sum())
         row = [Cell(name), Cell.of(float(own["mean_rank"])), Cell.of(wins)]
         row += [Cell.of(same)] if _TOLD in own else []
         row += [Cell("yes" if bool(own["on_front"]) else "no")] if front else []

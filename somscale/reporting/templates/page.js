@@ -266,7 +266,23 @@
     });
   };
 
+  // the library runs once the text is on the screen, which without it takes no time
+  const painted = () => new Promise((resolve) => {
+    if (document.hidden) resolve();
+    else requestAnimationFrame(() => setTimeout(resolve));
+    setTimeout(resolve, 500);
+  });
+  const loadLibrary = () => {
+    const script = document.createElement("script");
+    script.textContent = $("library").textContent;
+    document.body.append(script);
+  };
+
   const start = async () => {
+    if ($("library")) {
+      await painted();
+      loadLibrary();
+    }
     if ($("explorer-map")) await showMap();
     if ($("explorer-ranks")) await showRanks();
     document.documentElement.dataset.ready = "yes";
