@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import report_pages as cases
+import xarray as xr
 from click.testing import CliRunner, Result
 from report_pages import Page
 
@@ -35,12 +36,11 @@ def test_a_stored_result_becomes_a_page(folder: Path, tmp_path: Path) -> None:
     done = run("report", folder / "q.zarr", "-o", out, "--map", folder / "som.zarr")
     assert done.exit_code == 0, done.output
     assert f"Wrote {out}" in done.stderr
-    assert list(Page(out.read_text("utf-8")).sections) == [
-        "summary",
-        "maps",
-        "indices",
-        "provenance",
-    ]
+    found = Page(out.read_text("utf-8"))
+    assert list(found.sections) == ["summary", "maps", "indices", "provenance"]
+    assert "q.zarr" in found.sections["provenance"]
+    assert "som.zarr" in found.sections["provenance"]
+    assert str(folder) not in found.sections["provenance"]
 
 
 def test_an_evaluation_writes_its_page_and_keeps_its_result(folder: Path, tmp_path: Path) -> None:
@@ -53,11 +53,27 @@ def test_an_evaluation_writes_its_page_and_keeps_its_result(folder: Path, tmp_pa
     assert done.exit_code == 0, done.output
     found = Page(out.read_text("utf-8"))
     assert list(found.sections) == ["summary", "ranks", "curves", "indices", "plan", "provenance"]
+    assert "samples.npy" in found.sections["provenance"]
+    assert str(folder) not in found.sections["provenance"]
     points = found.json("data-ranks")["points"]
     assert len(points["pairs"]) == 64
     assert points["classes"]["names"] == ["0", "1", "2"]
     with open_dataset(result) as written:
         assert sorted(written.data_vars) == ["q_nx", "rank_quality"], "colours are the page's own"
+
+
+def test_an_archive_names_its_variable_and_dims(tmp_path: Path) -> None:
+    values = xr.DataArray(cases.samples(), dims=("time", "level"), name="wind")
+    values.to_dataset().to_netcdf(tmp_path / "archive.nc", engine="scipy")
+    np.save(tmp_path / "plane.npy", cases.samples()[:, :2])
+    done = run(
+        *("evaluate", tmp_path / "archive.nc", "--embedding", tmp_path / "plane.npy"),
+        *("--variable", "wind", "--sample-dims", "time", "-m", "q_nx"),
+        *("-o", tmp_path / "q.zarr", "--report", tmp_path / "page.html"),
+    )
+    assert done.exit_code == 0, done.output
+    told = Page((tmp_path / "page.html").read_text("utf-8")).sections["provenance"]
+    assert all(words in told for words in ("archive.nc", "wind", "Dimensions of the samples"))
 
 
 def test_an_existing_page_is_kept_unless_asked(folder: Path, tmp_path: Path) -> None:

@@ -44,6 +44,14 @@ def test_bars_are_the_sorted_values_of_each_cluster() -> None:
     assert "higher is better" in ax.get_xlabel().replace("\xa0", " ")
 
 
+def test_a_result_alone_lacks_clusters() -> None:
+    q = xr.Dataset({"sample_silhouette": ("sample", [0.1, 0.5])})
+    with pytest.raises(InputError, match="cluster by cluster: give labels="):
+        plot.silhouettes(q)
+    with pytest.raises(InputError, match=r"metrics=\['sample_silhouette'\]"):
+        plot.silhouettes(xr.Dataset({"hits": ("unit", [1, 2])}))
+
+
 def test_many_samples_are_drawn_by_quantiles() -> None:
     values, labels = RNG.uniform(-1, 1, 200_000), RNG.integers(0, 3, 200_000)
     values[:10] = np.nan
@@ -80,6 +88,9 @@ def test_points_and_front_of_the_trade_off(compared: xr.Dataset) -> None:
         assert ax.get_title() == "24 candidates, named on the front"
     corners = {tuple(place) for place in ax.lines[-1].get_xydata().tolist()}
     on_front = table.sel(candidate=front).transpose("candidate", "metric").values
+    crosses = ax.lines[:-1]
+    assert len(crosses) == 2 * compared.sizes["candidate"]
+    assert min(cross.get_zorder() for cross in crosses) > ax.lines[-1].get_zorder()
     assert {tuple(place) for place in on_front.tolist()} <= corners
     assert "[data units]" in ax.get_xlabel().replace("\xa0", " ")
 

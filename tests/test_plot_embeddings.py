@@ -88,6 +88,24 @@ def test_classes_have_colours_and_a_legend() -> None:
     assert np.isnan(artist.get_array().filled(np.nan)).sum() == 100
 
 
+def test_legends_keep_off_other_panels() -> None:
+    labels = np.array(["setosa", "versicolor"] * 200)
+    square = np.random.default_rng(3).uniform(-1, 1, (400, 2))
+    ring = np.where(np.abs(square).sum(axis=1, keepdims=True) > 0.5, 0.0, square)
+    figure, axes = pyplot.subplots(1, 3, figsize=(11, 4))
+    for ax, points in zip(axes, (square, ring, ring), strict=True):
+        plot.embedding(points, labels, ax=ax)
+    figure.draw_without_rendering()
+    assert wrong_words(figure) == []
+    boxes = [ax.get_legend().get_window_extent() for ax in axes]
+    cell = axes[0].get_subplotspec().get_position(figure)
+    assert axes[0].bbox.x1 < boxes[0].x0 + 1
+    assert boxes[0].x1 <= cell.x1 * figure.bbox.width + 1
+    assert axes[1].bbox.containsx(boxes[1].x0)
+    assert axes[1].bbox.containsx(boxes[1].x1)
+    pyplot.close(figure)
+
+
 def test_cells_show_the_class_of_most_points() -> None:
     points = np.repeat([[0.0, 0.0], [1.0, 1.0]], 5, axis=0)
     with printed() as ax:

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.text import Text
+from pictures import wrong_words
 from scipy.sparse import csr_array
 
 import somscale as ss
@@ -488,7 +489,7 @@ def test_planes_on_given_axes_and_of_two_dims() -> None:
 
 def test_planes_that_cannot_be_drawn_are_refused(som: xr.Dataset) -> None:
     wide = ss.codebook(np.zeros((20, 25)), SQUARES)
-    with pytest.raises(InputError, match="25 features, more than the 24 planes"):
+    with pytest.raises(InputError, match=r"25 features, more than the 24 planes.*col=.unit"):
         pictures.component_planes(wide)
     with pytest.raises(InputError, match="no feature 'wind'; it has temperature"):
         pictures.component_planes(som, features=["wind"])
@@ -583,6 +584,18 @@ def test_one_label_a_unit_and_own_colours(som: xr.Dataset) -> None:
 def test_labels_that_do_not_fit_are_refused(labels: Any, units: Any, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         pictures.label_map(labels, units, SQUARES)
+
+
+def test_results_stand_for_their_labels(q: xr.Dataset, classes: np.ndarray) -> None:
+    faces = pictures.label_map(q["label_distribution"]).get_facecolor()
+    np.testing.assert_array_equal(pictures.label_map(q).get_facecolor(), faces)
+    np.testing.assert_array_equal(pictures.label_map(classes, q).get_facecolor(), faces)
+    with pytest.raises(InputError, match=r"no label_distribution \(it has hits\); ask .* labels="):
+        pictures.label_map(q[["hits"]])
+    with pytest.raises(InputError, match="not a Dataset; give them, or the result alone"):
+        pictures.label_map(q, q["bmu"])
+    with pytest.raises(InputError, match=r"not a Dataset; choose it, as q\['hits'\]"):
+        pictures.units(q[["hits"]].assign_attrs(q.attrs))
 
 
 def test_unknown_style_of_labels_is_refused() -> None:
@@ -781,13 +794,42 @@ def test_colour_bars_are_as_high_as_the_map() -> None:
         assert 0 < theirs.x0 - ours.x1 < 0.1 * ax.figure.dpi
 
 
+@pytest.mark.parametrize(
+    ("grid", "size"),
+    [
+        (ss.Grid(7, 7), (11, 3)),
+        (ss.Grid(8, 5), (8, 3)),
+        (ss.Grid(8, 5, topology="hexagonal"), (11, 4)),
+    ],
+)
+def test_words_beside_other_panels_are_whole(grid: ss.Grid, size: tuple[float, float]) -> None:
+    rng = np.random.default_rng(0)
+    figure, axes = pyplot.subplots(1, 3, figsize=size, layout="constrained")
+    pictures.u_matrix(ss.codebook(rng.random((grid.size, 4)), grid), ax=axes[0])
+    axes[1].plot([0, 1])
+    axes[1].set(xlabel="neighbours K, the largest\nrank that counts as near")
+    axes[1].set(ylabel="rescaled quality\nof neighbourhoods\n(higher is better)")
+    pictures.embedding(rng.random((50, 2)), rng.random(50), ax=axes[2])
+    assert wrong_words(figure) == []
+
+
+@pytest.mark.parametrize("draw", [pictures.units, pictures.hits])
+def test_nothing_but_zeros_has_one_tick(draw: Any) -> None:
+    _, ax = pyplot.subplots()
+    artist = draw(np.zeros(20), SQUARES, ax=ax)
+    assert artist.get_clim() == (0, 1)
+    assert bars(ax)[0].get_yticks().tolist() == [0]
+    pictures.component_planes(ss.codebook(np.full((20, 1), 3.0), SQUARES))
+    assert pyplot.gcf().axes[1].get_yticks().tolist() == [3]
+
+
 def test_public_names_are_those_that_exist() -> None:
     assert set(pictures.__all__) == set(pictures._NAMES)
     for name in pictures.__all__:
         assert callable(getattr(pictures, name)), name
         assert getattr(pictures, name).__doc__, name
         assert pictures._NAMES[name] not in pictures.__all__
-    assert set(pictures.__all__) <= set(dir(pictures))
+    assert dir(pictures) == sorted(pictures.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = pictures.nothing
 

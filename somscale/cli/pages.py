@@ -17,11 +17,14 @@ from somscale.errors import InputError
 from somscale.evaluate import evaluate
 from somscale.metrics.asking.problem import READING
 from somscale.store import open_dataset
+from somscale.workspace import Workspace
 
 __all__ = ["check_page", "write_page", "write_report"]
 
 _MOST_SAMPLES: Final = 20_000
 """Beyond that many samples the second walk over all pairs, for a page's colours, is left out."""
+
+_MOST_NAMES: Final = 5
 
 _SHARED: Final = {*READING, "distance", "p", "ties"} - {"sample_weights"}
 
@@ -34,11 +37,13 @@ def write_report(
     if len(kinds) > 1:
         raise InputError("give one of --map, --embedding and --clusters: what was judged")
     files = [Path(candidate_name(str(path))[1]) for kind in kinds for path in options[kind]]
-    files += [options["labels"]] if options["labels"] else []
-    check_page(output, [result, *files], overwrite=overwrite, option="--output")
+    others = [options["labels"]] if options["labels"] else []
+    check_page(output, [result, *files, *others], overwrite=overwrite, option="--output")
     with open_dataset(result) as q:
         projection = _projection(kinds[0], options[kinds[0]], q) if kinds else None
         labels = None if options["labels"] is None else _column(options["labels"])
+        told = _sources({"result_file": [result], "what_was_judged": files})
+        q = q.assign_attrs({**told, **q.attrs})
         _write(q, output, projection=projection, labels=labels, title=options["title"])
 
 
@@ -60,14 +65,38 @@ def check_page(path: Path, inputs: Sequence[Path], *, overwrite: bool, option: s
 
 def write_page(path: Path, question: Question, result: xr.Dataset, *, planned: bool = True) -> None:
     """Write the page on an evaluation: with its plan, and the colours of an embedding's points."""
+    told = _sources(
+        {
+            "data": _files(question.samples),
+            **{name: question.settings.get(name, ()) for name in ("variable", "sample_dims")},
+        }
+    )
     _write(
-        result,
+        result.assign_attrs({**told, **result.attrs}),
         path,
         projection=question.projection,
         labels=question.settings.get("labels"),
         plan=question.plan() if planned else None,
         pointwise=_pointwise(question, result),
     )
+
+
+def _files(samples: Any) -> Sequence[Any]:
+    """Files or stores of the samples."""
+    if isinstance(samples, Workspace):
+        return [samples.name]
+    return samples if isinstance(samples, list | tuple) else [samples]
+
+
+def _sources(found: Mapping[str, Sequence[Any]]) -> dict[str, str]:
+    """Names of what a command line names, for the page's provenance; of paths the last part."""
+    told = {}
+    for what, several in found.items():
+        names = [one.name if isinstance(one, Path) else str(one) for one in several]
+        more = [f"and {len(names) - _MOST_NAMES:,} more"] if len(names) > _MOST_NAMES else []
+        if names:
+            told[what] = ", ".join([*names[:_MOST_NAMES], *more])
+    return told
 
 
 def _write(result: xr.Dataset, path: Path, **what: Any) -> None:

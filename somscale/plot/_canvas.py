@@ -12,6 +12,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator
 
 from somscale._types import Float
 from somscale.plot._figures import DIVERGING, INK, MISSING, color_bar, color_map
+from somscale.plot._room import keep_room
 from somscale.plot.cells import Cells, cells_of, discs_of, is_lattice
 from somscale.topology import Grid
 
@@ -39,6 +40,7 @@ def draw_polygons(ax: Axes, polygons: Float, **keywords: Any) -> PolyCollection:
     if polygons.size:  # found here, since matplotlib looks at every polygon by itself
         ax.update_datalim([polygons.min(axis=(0, 1)), polygons.max(axis=(0, 1))])
     ax.set_aspect("equal")
+    keep_room(ax)
     ax.margins(0.02)
     ax.autoscale_view()
     return artist

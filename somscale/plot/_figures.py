@@ -26,6 +26,7 @@ __all__ = [
     "color_bar",
     "color_map",
     "label_of",
+    "ticks_of_one",
     "title_of",
 ]
 
@@ -104,10 +105,23 @@ def color_bar(
     wide = max(ax.get_window_extent().width / ax.figure.dpi, 0.1)
     pad = max(0.03, 1.2 * _BAR_GAP / wide) if location == "right" else 0.12
     keywords = {"fraction": 0.08, "pad": pad, **keywords}
-    bar = ax.figure.colorbar(artist, ax=ax, location=location, **keywords)
+    bar = ax.figure.colorbar(artist, ax=ax, location=location, **ticks_of_one(artist), **keywords)
     bar.set_label(label)
     bar.ax.set_axes_locator(_Beside(ax, location, bar.ax.get_axes_locator()))
     return bar
+
+
+def ticks_of_one(artist: ScalarMappable) -> dict[str, Any]:
+    """Return the tick of a colour bar whose values are all one; above 0 if that is 0.
+
+    Else matplotlib widens the bar to both sides, and a count would go down to −0.1.
+    """
+    low, high = artist.norm.vmin, artist.norm.vmax
+    if low is None or low != high:
+        return {}
+    if low == 0:
+        artist.set_clim(0.0, 1.0)
+    return {"ticks": [low]}
 
 
 class _Beside:
@@ -142,6 +156,7 @@ class _Beside:
 def _break_lines(label: Text, length: float) -> None:
     """Break a label into lines that are not longer than `length`, in inches."""
     characters = int(length / (_CHARACTER * float(label.get_fontsize()) / 72))
-    text = textwrap.fill(label.get_text().replace("\n", " "), max(characters, 12))
+    joined = label.get_text().replace("\n", " ")
+    text = textwrap.fill(joined, max(characters, 12), break_long_words=False)
     if text != label.get_text():
         label.set_text(text)

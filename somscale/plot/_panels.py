@@ -12,6 +12,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 
 from somscale.errors import InputError
+from somscale.plot._figures import ticks_of_one
 from somscale.plot._reading import wrapped
 
 __all__ = ["Panels", "axes_of", "panels", "refuse_axes"]
@@ -71,6 +72,7 @@ def panels(
         ax.remove()
     used: Panels = axes.ravel()[:count]
     if drawn is not None and colorbar:
-        bar = figure.colorbar(drawn, ax=used.tolist(), aspect=20 * rows, pad=0.02)
+        one = ticks_of_one(drawn)
+        bar = figure.colorbar(drawn, ax=used.tolist(), aspect=20 * rows, pad=0.02, **one)
         bar.set_label(wrapped(label, 20 * rows))
     return used

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
@@ -30,6 +31,7 @@ __all__ = [
 _FEW: Final = 8  # lines of a legend that may find room among curves, or above them
 _SIZES: Final = {"small": 12, "x-small": 18, "xx-small": math.inf}  # and how many lines of it
 _GAP: Final = 0.04  # inches
+_LABEL: Final = 0.2  # inches, by which a neighbour's upright label may reach into a cell
 
 
 def figure_of(ax: Axes) -> Figure:
@@ -82,22 +84,49 @@ def _legend_above(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Le
 def legend_beside(
     ax: Axes, handles: Sequence[Any], labels: Sequence[str], title: str | None = None
 ) -> Legend:
-    """Add a legend at the right of the axes, which give room to it."""
-    legend = ax.legend(
-        handles,
-        labels,
-        title=title,
-        loc="center left",
-        bbox_to_anchor=(1.0, 0.5),
-        frameon=False,
-        handlelength=1.4,
-        labelspacing=0.3 if len(handles) <= 12 else 0.1,
-        fontsize=next(size for size, most in _SIZES.items() if len(handles) <= most),
-        title_fontsize="small",
-        alignment="left",
-    )
+    """Add a legend at the right of the axes, which give room to it.
+
+    Where no layout engine parts the axes from others at their right, the legend is put into
+    them, if it hides no point there.
+    """
+    style: dict[str, Any] = {
+        "title": title,
+        "handlelength": 1.4,
+        "labelspacing": 0.3 if len(handles) <= 12 else 0.1,
+        "fontsize": next(size for size, most in _SIZES.items() if len(handles) <= most),
+        "title_fontsize": "small",
+        "alignment": "left",
+    }
+    if figure_of(ax).get_layout_engine() is None and _has_neighbour(ax):
+        inside = ax.legend(handles, labels, loc="best", **style)
+        if _hides_nothing(ax, inside):
+            return inside
+    style |= {"loc": "center left", "bbox_to_anchor": (1.0, 0.5), "frameon": False}
+    legend = ax.legend(handles, labels, **style)
     _give_room(ax, legend)
     return legend
+
+
+def _has_neighbour(ax: Axes) -> bool:
+    """Whether there are axes at the right of these."""
+    place = ax.get_position(original=True)
+    others = (other.get_position(original=True) for other in figure_of(ax).axes if other is not ax)
+    return any(o.x0 >= place.x1 and o.y0 < place.y1 and o.y1 > place.y0 for o in others)
+
+
+def _hides_nothing(ax: Axes, legend: Legend) -> bool:
+    """Whether a legend lies in the axes, on no point, and on nothing but points."""
+    figure_of(ax).draw_without_rendering()
+    box, inside = legend.get_window_extent(), ax.get_window_extent()
+    if not all(isinstance(drawn, PathCollection) for drawn in ax.collections):
+        return False
+    points = [np.ma.getdata(drawn.get_offsets()) for drawn in ax.collections]
+    places = [ax.transData.transform(own) for own in points]
+    near = box.padded(2)
+    hidden = any(
+        bool(((place > near.min) & (place < near.max)).all(axis=1).any()) for place in places
+    )
+    return not hidden and box.width < inside.width and box.height < inside.height
 
 
 def _give_room(ax: Axes, legend: Legend) -> None:
@@ -107,9 +136,12 @@ def _give_room(ax: Axes, legend: Legend) -> None:
         return
     whole, box, place = figure.bbox, legend.get_window_extent(), ax.get_position(original=True)
     gap = _GAP * figure.dpi
-    across = max(box.x1 + gap - whole.x1, 0) / whole.width
+    cell_end = place.x1 * whole.width - _LABEL * figure.dpi
+    end = cell_end if _has_neighbour(ax) else whole.x1 - gap
+    across = max(box.x1 - end, 0) / whole.width
     up = max(box.y1 + gap - whole.y1, 0) / whole.height
-    width, height = max(place.width - across, 0.2), max(place.height - up, 0.2)
+    least = min(0.2, 0.4 * place.width), min(0.2, place.height)
+    width, height = max(place.width - across, least[0]), max(place.height - up, least[1])
     ax.set_position(Bbox.from_bounds(place.x0, place.y0, width, height))
 
 

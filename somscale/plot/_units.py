@@ -124,6 +124,12 @@ def numbers_by_unit(values: Any, grid: Grid) -> Float:
 
 def values_by_unit(values: Any, grid: Grid) -> AnyArray:
     """One value a unit, (K,), of any kind; a part of the units is filled up with nan."""
+    if isinstance(values, xr.Dataset):
+        held = [str(name) for name, own in values.data_vars.items() if "unit" in own.dims]
+        raise InputError(
+            "one variable is drawn, not a Dataset; "
+            + (f"choose it, as q[{held[0]!r}]" if held else "this one has none by unit")
+        )
     array = values if isinstance(values, xr.DataArray) else None
     if array is None:
         flat = np.asarray(values)

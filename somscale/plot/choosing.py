@@ -89,7 +89,7 @@ def trade_off(
     axes.margins(0.1)
     lines = _intervals(table) if intervals else []
     for ends in lines:
-        axes.plot(*ends.T, color=OTHER, linewidth=0.8, alpha=0.6, zorder=2)
+        axes.plot(*ends.T, color=INK, linewidth=0.7, zorder=2.7)  # over the front
     colors = np.where(front, CATEGORIES[0], "white")
     edges = np.where(front, CATEGORIES[0], OTHER)
     style = {"s": 28, "linewidths": 1.2, "color": colors, "edgecolors": edges, **keywords}

@@ -19,7 +19,12 @@ from somscale.plot._canvas import draw_frame, draw_polygons, polygons_of
 from somscale.plot._figures import CATEGORIES, OTHER, axes_or_current, title_of
 from somscale.plot._pies import pies
 from somscale.plot._placing import legend_beside
-from somscale.plot._units import grid_for, numbers_by_unit, values_by_unit
+from somscale.plot._units import (
+    grid_for,
+    numbers_by_unit,
+    values_by_unit,
+    variable_by_unit,
+)
 from somscale.topology import Grid
 
 __all__ = ["label_map"]
@@ -64,11 +69,11 @@ def label_map(
 
     Parameters
     ----------
-    labels : array_like (sample,), DataArray (unit, class) or array_like (unit,)
-        One label a sample, with `units`; or, without, shares of classes, as
-        ``q["label_distribution"]``, or one label a unit, as of :func:`somscale.cluster_units`.
-    units : array_like (sample,), optional
-        Best-matching unit of each sample, −1 where it has none, as ``q["bmu"]``.
+    labels : array_like (sample,), Dataset, DataArray (unit, class) or array_like (unit,)
+        One label a sample, with `units`; or, without, a result with ``label_distribution``, or
+        these shares of classes, or one label a unit, as of :func:`somscale.cluster_units`.
+    units : array_like (sample,) or Dataset, optional
+        Best-matching unit of each sample, −1 where it has none, as ``q["bmu"]``; or the result.
     grid : Grid, Dataset, path, MiniSom or Somoclu, optional
         As in :func:`somscale.plot.units`.
     style : {"majority", "pie"}
@@ -93,13 +98,15 @@ def label_map(
     Raises
     ------
     InputError
-        No grid is known, a number of labels other than that of units, or a unit that the grid
-        lacks.
+        No grid is known, a number of labels other than that of units, a unit that the grid
+        lacks, or a result without the variable.
     """
     if style not in ("majority", "pie"):
         raise InputError(f"style is 'majority' or 'pie', not {style!r}")
-    if grid is None and units is not None and (isinstance(units, Grid) or is_map(units)):
+    result = isinstance(units, xr.Dataset) and "bmu" in units
+    if grid is None and not result and (isinstance(units, Grid) or is_map(units)):
         units, grid = None, units
+    labels, units, grid = _of_results(labels, units, grid)
     lattice = grid_for(labels if units is None else units, grid)
     found = _table(labels, units, lattice)
     shades, names, merged = _shades(found, noise_label, colors or {})
@@ -122,6 +129,28 @@ def label_map(
         marks = [Patch(facecolor=shades[c]) for c in seen]
         legend_beside(ax, marks, [names[c] for c in seen])
     return artist
+
+
+def _of_results(labels: Any, units: Any, grid: Any) -> tuple[Any, Any, Any]:
+    """Labels, units and grid, where results are given for their variables."""
+    if isinstance(labels, xr.Dataset):
+        if units is not None:
+            raise InputError(
+                "labels are one for each sample, not a Dataset; give them, or the result alone"
+            )
+        if "label_distribution" not in labels:
+            held = ", ".join(map(str, labels.data_vars)) or "no variable"
+            raise InputError(
+                f"the Dataset has no label_distribution (it has {held}); ask ss.evaluate for "
+                'metrics=["label_distribution"] with labels=, or give one label a sample and '
+                'q["bmu"]'
+            )
+        grid = labels if grid is None else grid
+        labels = labels["label_distribution"]
+    if isinstance(units, xr.Dataset):
+        grid = units if grid is None else grid
+        units = variable_by_unit(units, "bmu")
+    return labels, units, grid
 
 
 def _table(labels: Any, units: Any, grid: Grid) -> Table:

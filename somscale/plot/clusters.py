@@ -26,7 +26,7 @@ _FEW: Final = 10  # clusters that are named in full size
 
 def silhouettes(
     values: Any,
-    labels: Any,
+    labels: Any = None,
     *,
     ax: Axes | None = None,
     candidate: Any = None,
@@ -40,7 +40,7 @@ def silhouettes(
         A result of :func:`somscale.evaluate` with ``sample_silhouette``, or the silhouettes
         themselves, or any other value of each sample.
     labels : array_like, (sample,)
-        The cluster of each sample.
+        The cluster of each sample, which results do not hold.
     ax : Axes, optional
         By default the current ones.
     candidate : optional
@@ -57,7 +57,7 @@ def silhouettes(
     Raises
     ------
     InputError
-        Not a label for each value, or none of both.
+        Not a label for each value, or none of both; or the result lacks silhouettes.
 
     Notes
     -----
@@ -70,6 +70,11 @@ def silhouettes(
     Rousseeuw 1987, doi:10.1016/0377-0427(87)90125-7
     """
     held = _held(values, candidate)
+    if labels is None:
+        raise InputError(
+            "silhouettes are drawn cluster by cluster: give labels=, the clusters that "
+            "ss.evaluate judged, one for each sample"
+        )
     own = np.asarray(held, dtype=float).ravel()
     codes, names = pd.factorize(np.asarray(labels).ravel(), sort=True)
     if len(codes) != len(own):

@@ -91,8 +91,9 @@ def component_planes(
         ax.set_title(textwrap.fill(name, _TITLE_WIDTH), fontsize="small")
         if colorbar and not shared:
             bar = color_bar(artist, ax, fraction=0.15)
-            bar.locator = MaxNLocator(nbins=3)
-            bar.update_ticks()
+            if np.nanmin(plane) < np.nanmax(plane):
+                bar.locator = MaxNLocator(nbins=3)
+                bar.update_ticks()
             bar.ax.tick_params(labelsize="x-small", length=2)
     figure = panels[0].figure
     if colorbar and shared and artist is not None:
@@ -116,7 +117,8 @@ def _chosen(axes: FeatureAxes, features: Sequence[Any] | None) -> list[int]:
     if axes.size > _MOST_PLANES:
         raise InputError(
             f"the map has {axes.size} features, more than the {_MOST_PLANES} planes that "
-            "can be seen at a time; choose some, as features=[0, 1, 2]"
+            "can be seen at a time; choose some, as features=[0, 1, 2], or draw fields of a unit "
+            'each, as q["codes"].plot(col="unit") of ss.evaluate(…, metrics=["codes"])'
         )
     return list(range(axes.size))
 

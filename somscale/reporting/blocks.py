@@ -123,6 +123,7 @@ class Gallery:
 
     pictures: Sequence[Picture]
     kind: str = "gallery"
+    wide: bool = False
 
 
 @dataclass(frozen=True)

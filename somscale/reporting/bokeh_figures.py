@@ -25,6 +25,7 @@ _INK: Final = "#262626"
 _QUIET: Final = "#6b6b6b"
 _CURSOR: Final = "#d55e00"
 _MISSING: Final = "#d9d9d9"
+_BAR_ROOM: Final = 92  # px: the bar, and labels such as 1.000e−5
 _TOOLS: Final = "pan,wheel_zoom,box_zoom,reset,save"
 
 
@@ -153,6 +154,8 @@ def _color_bar(plot: Any, mapper: LinearColorMapper, name: str = "") -> None:
         name=name or None,
     )
     plot.add_layout(bar, "right")
+    # the script changes the scale, and with it how long the labels are, after room was taken
+    plot.min_border_right = _BAR_ROOM
 
 
 def _tell(what: str) -> CustomJS:

@@ -174,7 +174,7 @@ def _row(
         Cell(label, detail=about, code=spec.definition if spec is not None else ""),
         *cells,
         Cell(_BETTER.get(facts["direction"], "")),
-        Cell(facts["range"].replace("inf", "∞").replace("-", "−")),
+        Cell(facts["range"].replace("inf", "∞").replace("-", "−").replace("unknown", "?")),
         Cell("" if facts["units"] == "1" else facts["units"]),
         Cell(facts["note"]),
     ]

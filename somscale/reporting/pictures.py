@@ -21,6 +21,7 @@ from matplotlib.ticker import Formatter, LogFormatter
 from somscale import plot
 from somscale.reporting.blocks import Block, Gallery, Picture, Text, number
 from somscale.reporting.drawn import draw, points_of
+from somscale.reporting.feature_fields import UnitFields, codes_of, unit_fields_of
 from somscale.reporting.map_explorer import MOST_UNITS, unit_fields
 from somscale.reporting.result import Result
 from somscale.reporting.wording import distinct
@@ -39,6 +40,7 @@ _FIELDS: Final = (
 )
 _MOST_PANELS: Final = 8
 _MOST_MAPS: Final = 6
+_MOST_FEATURES: Final = 4
 _MOST_NAME: Final = 24
 _SETTINGS: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # "$" in a name is a dollar
@@ -118,7 +120,7 @@ class Pictures:
         """Quantization against topographic error of compared maps."""
         if "on_front" not in self.result.q:
             return []
-        q = self.q.compute()
+        q = self.q.drop_vars(self.result.arrays).compute()
         names = [
             n for n, on in zip(self.result.candidates, q["on_front"].values, strict=True) if on
         ]
@@ -187,6 +189,37 @@ class Pictures:
         alt = f"Map of {words[:1].lower()}{words[1:]}{whose}: {told or 'no values'}"
         return _picture(_drawer(plot.units, own, grid), alt, f"{words}{whose}.")
 
+    def features(self, grids: Sequence[Grid | None]) -> list[Block]:
+        """Composites, or code vectors, of up to twelve units of each map, as fields."""
+        found = [*self.result.named("composite"), *self.result.named("codes")]
+        pictures = []
+        for place, grid in enumerate(grids[:_MOST_FEATURES]):
+            som = self.projection.get(self.result.heads[place])
+            if found:
+                array = self.result.of(self.result.q[found[0]], place)
+            elif som is not None:
+                array = codes_of(som)
+            else:
+                continue
+            own = unit_fields_of(self.result, array, place, grid)
+            if own is not None:
+                pictures.append(self._feature(own, place))
+                self.drawn |= set(found[:1])
+        if not pictures:
+            return []
+        beyond = len(grids) - _MOST_FEATURES
+        few = [f"The first {_MOST_FEATURES} of {len(grids)} maps have their fields here."]
+        return [Gallery(pictures, wide=True), *([Text(few)] if beyond > 0 else [])]
+
+    def _feature(self, own: UnitFields, place: int) -> Picture:
+        whose = f", {self.result.heads[place]}" if self.result.candidates else ""
+        count = own.values.sizes["unit"]
+        _, up, across = own.values.dims
+        alt = f"{own.words}{whose}: fields of {count} units over {across} and {up}, {own.told}"
+        rows = -(-count // 4)
+        caption = f"{own.words}{whose}: {own.which}, each with its row and column."
+        return _figure(own.draw, alt, caption, (9.0, 0.7 + 1.5 * rows))
+
     def _beyond(self) -> list[Block]:
         count = len(self.result.heads)
         if count <= _MOST_PANELS:
@@ -223,7 +256,14 @@ def _ends(array: xr.DataArray) -> str:
 def _picture(
     draw_on: Callable[[Axes], Any], alt: str, caption: str, size: tuple[float, float] = _SIZE
 ) -> Picture:
-    """What is drawn, as PNG in the page."""
+    """What is drawn on axes, as PNG in the page."""
+    return _figure(lambda figure: draw_on(figure.subplots()), alt, caption, size)
+
+
+def _figure(
+    draw_in: Callable[[Figure], Any], alt: str, caption: str, size: tuple[float, float]
+) -> Picture:
+    """What is drawn in a figure, as PNG in the page."""
     file = io.BytesIO()
     with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
         # names in scripts that the font lacks become boxes; the caption has them
@@ -231,7 +271,7 @@ def _picture(
         # long names may leave no room: the picture is crowded then, but there
         warnings.filterwarnings("ignore", "constrained_layout not applied", UserWarning)
         figure = Figure(figsize=size, dpi=_DOTS, layout="constrained")
-        draw_on(figure.subplots())
+        draw_in(figure)
         _write_powers(figure)
         canvas: Any = FigureCanvasAgg(figure)
         canvas.draw()  # once: savefig draws everything twice

@@ -21,7 +21,7 @@ _QUIET: Final = {
     *("title", "somscale_kind", "somscale_version", "n_samples", "grids"),
     *("labels_excluded", "clusters_excluded"),
 }
-_WORDS: Final = {"n_boot": "resamples of the bootstrap"}
+_WORDS: Final = {"n_boot": "resamples of the bootstrap", "sample_dims": "dimensions of the samples"}
 _LIBRARIES: Final = ("numpy", "xarray", "bokeh", "matplotlib")
 
 
@@ -55,6 +55,11 @@ def _facts(result: Result) -> Iterator[tuple[str, str]]:
     yield "Computed by", f"somscale {result.q.attrs.get('somscale_version', 'of unknown version')}"
     libraries = ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES)
     yield "Reported by", f"somscale {__version__}, Python {platform.python_version()}, {libraries}"
+    if result.n_samples is not None:
+        yield "Samples", f"{result.n_samples:,}"
+    sizes = ", ".join(f"{dim} {size:,}" for dim, size in result.q.sizes.items())
+    if sizes:
+        yield "Dimensions of the result", sizes
     prints = result.attribute("map_fingerprints")
     if prints:
         only = list(prints) == ["projection"]

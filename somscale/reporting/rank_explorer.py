@@ -33,8 +33,8 @@ def rank_explorer(
     from somscale.reporting.bokeh_figures import heat_figure, points_figure
 
     names = result.heads[:_MOST_CANDIDATES]
-    heat = _heat(result, len(names))
     points = _points(result, projection, labels, pointwise, len(names))
+    heat = _heat(result, len(names), [] if points is None else points[0]["pairs"])
     if heat is None and points is None:
         return None
     figures: list[dict[str, Any]] = []
@@ -71,25 +71,40 @@ def _told(found: dict[str, Any], drawn: Draw, heat: bool) -> str:
     return f"{drawn.words}{first}{shades}"
 
 
-def _heat(result: Result, count: int) -> dict[str, Any] | None:
-    """Values of Q′ at up to 128 of κs and of κt, by candidate."""
+def _heat(result: Result, count: int, pairs: Sequence[Sequence[int]]) -> dict[str, Any] | None:
+    """Values of Q′ at up to 128 of κs and of κt, and at the `pairs` of points, by candidate."""
     name = next((n for n in result.named("rank_quality") if len(result.own_dims(n)) == 2), None)
     if name is None:
         return None
     array = result.q[name].transpose(..., "kappa_t", "kappa_s")
-    few = {d: _few(array.sizes[d], _MOST_CELLS) for d in ("kappa_s", "kappa_t")}
+    own = {"kappa_s": [s for s, _ in pairs], "kappa_t": [t for _, t in pairs]}
+    few = {
+        d: np.union1d(_few(array.sizes[d], _MOST_CELLS), np.flatnonzero(np.isin(array[d], own[d])))
+        for d in ("kappa_s", "kappa_t")
+    }
     array = array.isel(few).compute()
     kappas = {d: array[d].values.astype(int).tolist() for d in few}
-    at = {d: nearest(kappas[d], PLACES[d]) for d in few}
+    at = _start(kappas, pairs)
     shown = [result.of(array, c).values for c in range(count)]
     low, high = _ends(shown)
     return {
         **kappas,
-        "at": [at["kappa_s"], at["kappa_t"]],
+        "at": at,
         "values": [packed(values) for values in shown],
         "low": low,
         "high": high,
     }
+
+
+def _start(kappas: Mapping[str, list[int]], pairs: Sequence[Sequence[int]]) -> list[int]:
+    """Where the cursor begins: at a pair at which points are coloured, if there is one."""
+    near, change = kappas["kappa_s"], kappas["kappa_t"]
+    wanted = np.log1p([PLACES["kappa_s"], PLACES["kappa_t"]])
+    shared = [(s, t) for s, t in pairs if s in near and t in change]
+    if shared:
+        s, t = min(shared, key=lambda pair: float(np.hypot(*(np.log1p(pair) - wanted))))
+        return [near.index(s), change.index(t)]
+    return [nearest(near, PLACES["kappa_s"]), nearest(change, PLACES["kappa_t"])]
 
 
 def _few(size: int, most: int) -> NDArray[np.int64]:

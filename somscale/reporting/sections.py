@@ -11,6 +11,7 @@ from somscale.reporting.blocks import Block, Explorer, Section, Text
 from somscale.reporting.cells import grids_of
 from somscale.reporting.given import given_labels, given_projections, given_qualities
 from somscale.reporting.indices import PLACES, in_table, index_table
+from somscale.reporting.loading import load, loaded
 from somscale.reporting.map_explorer import map_explorer, unit_fields
 from somscale.reporting.pictures import Pictures
 from somscale.reporting.provenance import plan_section, provenance
@@ -28,7 +29,8 @@ def sections(
     """All sections that have something to show, in their order."""
     projection = given_projections(result, projection)
     labels = given_labels(result, labels)
-    pointwise = given_qualities(result, pointwise)
+    pointwise = loaded(given_qualities(result, pointwise))
+    load(result, points=bool(projection))
     pictures = Pictures(result, projection)
     found = [
         summary(result),
@@ -75,19 +77,24 @@ def _comparison(result: Result, pictures: Pictures) -> Section:
 
 def _maps(result: Result, projection: Any, pictures: Pictures) -> Section:
     section = Section("maps", "The map, unit by unit")
-    if result.kind != "map" or not any(True for _ in unit_fields(result)):
+    if result.kind != "map":
         return section
     if len(result.candidates) > 1:
         section.title = "The maps, unit by unit"
     grids = grids_of(result, projection)
+    features = pictures.features(grids)
+    if not any(True for _ in unit_fields(result)):
+        section.blocks += features
+        return section
     if not any(grid is not None for grid in grids):
         section.blocks.append(
             Text(["Where the units lie is not known here: give the map as projection (--map)."])
         )
+        section.blocks += features
         return section
     explorer = map_explorer(result, grids)
     section.blocks += [explorer] if explorer is not None else []
-    section.blocks += pictures.maps(grids)
+    section.blocks += [*pictures.maps(grids), *features]
     return section
 
 

@@ -108,8 +108,8 @@ SENTENCES: Final[dict[str, str]] = {
     "in the projection.",
     "r_nx": "The same share, rescaled so that 0 is a random projection and 1 a perfect one.",
     "lcmc": "The share of kept neighbours, less what a random projection keeps.",
-    "b_nx": "Whether false neighbours come in (positive) or true ones get lost (negative) more "
-    "often.",
+    "b_nx": "Whether, of the neighbours that stay among the K nearest, more come nearer "
+    "(positive) or move further off (negative) in the projection.",
     "trustworthiness": "Whether neighbours in the projection are neighbours in the data: it falls "
     "with every stranger that comes in, by how far it came.",
     "continuity": "Whether neighbours in the data stay neighbours in the projection: it falls with "

@@ -26,6 +26,8 @@ _HEADLINES: Final = (
     *("calinski_harabasz_score", "davies_bouldin_score"),
 )
 _MOST: Final = 6
+_SAME: Final = 0.005
+"""Trustworthiness and continuity that are nearer to each other are not told apart."""
 
 
 @dataclass(frozen=True)
@@ -121,17 +123,26 @@ def _single(result: Result, found: dict[str, _Found]) -> Iterator[str]:
     for name, say in _SAYINGS.items():
         if name in found and np.isfinite(found[name].values[0]):
             yield say(float(found[name].values[0]), found[name].k, result)
-    if {"trustworthiness", "continuity"} <= found.keys():
-        trust, continuity = (found[n].values[0] for n in ("trustworthiness", "continuity"))
-        if trust != continuity and np.isfinite([trust, continuity]).all():
-            added = "come in than true ones are torn away"
-            torn = "are torn away than false ones come in"
-            which = f"false neighbours {added}" if trust < continuity else f"true neighbours {torn}"
-            sign = "<" if trust < continuity else ">"
-            yield (
-                f"More {which}: trustworthiness {number(trust)} {sign} continuity "
-                f"{number(continuity)} at K = {found['trustworthiness'].k}."
-            )
+    yield from _moved(found)
+
+
+def _moved(found: dict[str, _Found]) -> Iterator[str]:
+    """Whether false neighbours come from further away than true ones go: both are as many."""
+    trust, continuity = found.get("trustworthiness"), found.get("continuity")
+    if trust is None or continuity is None or trust.k != continuity.k:
+        return
+    came, went = float(trust.values[0]), float(continuity.values[0])
+    if not abs(came - went) >= _SAME:  # nan is no difference
+        return
+    words = (
+        "False neighbours come from further away than true ones are moved"
+        if came < went
+        else "True neighbours are moved further away than false ones come from"
+    )
+    yield (
+        f"{words}: trustworthiness {number(came)} {'<' if came < went else '>'} continuity "
+        f"{number(went)} at K = {trust.k}."
+    )
 
 
 def _percent(share: float) -> str:
