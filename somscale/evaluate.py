@@ -162,6 +162,11 @@ def evaluate(
         With a `store`, the attribute ``stored_matrices`` says which of its distances and ranks
         were read, and why others were not.
 
+    Warns
+    -----
+    UserWarning
+        A map says that it was trained with feature weights, and is judged without or with others.
+
     Raises
     ------
     InputError

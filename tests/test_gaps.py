@@ -267,7 +267,8 @@ def test_an_isolated_gap_is_named_by_its_feature() -> None:
         "missing values are isolated, first at site 3 (Oslo), which is nan in 2 of 39 samples: "
         "there are 1 feature missing in every sample, 1 sample missing in every feature, and 2 "
         "isolated missing values in 2 samples; give missing='drop_any_sample' or "
-        "missing='drop_any_feature'; see the manual"
+        "missing='drop_any_feature', or missing='partial' where a map is trained or judged; "
+        "see the manual"
     )
 
 

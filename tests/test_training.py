@@ -371,6 +371,7 @@ def test_a_trained_map_says_how_it_was_made(tmp_path: Path) -> None:
         "algorithm": "batch",
         "epochs": 2,
         "epochs_run": 2,
+        "feature_weights": None,
         "seed": 5,
         "init": "plane",
         "init_from": "all samples",

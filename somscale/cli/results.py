@@ -138,6 +138,18 @@ def _stored(result: xr.Dataset) -> list[str]:
     return [*read, *(f"\nNot read: {name} ({in_options(why)})" for name, why in others)]
 
 
+def _notes(notes: xr.DataArray) -> list[str]:
+    """What there is to say of an index: once if of all candidates, else with whose it is."""
+    texts = [in_options(str(note)) for note in notes.values.ravel().tolist()]
+    if len(set(texts)) == 1:
+        return texts[:1]
+    names = notes["candidate"].values.astype(str).tolist()
+    whose: dict[str, list[str]] = {}
+    for name, text in zip(names, texts, strict=True):
+        whose.setdefault(text, []).append(name)
+    return [f"{text} ({', '.join(own)})" for text, own in whose.items() if text]
+
+
 def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
     lines = []
     for label in result["metric"].values.tolist() if "metric" in result.dims else []:
@@ -147,7 +159,7 @@ def _lines(result: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
             "direction": one["direction"].item(),
             "range": range_text(one["lower"].item(), one["upper"].item()),
             "units": one["metric_units"].item(),
-            "notes": [in_options(note) for note in np.unique(one["note"].values.astype(str))],
+            "notes": _notes(one["note"]),
         }
         if "standard_error" in one:
             value = value.assign_coords(error=one["standard_error"].variable)

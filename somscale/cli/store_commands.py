@@ -105,7 +105,9 @@ def verify(work: str, repair: bool, as_json: bool, **options: Any) -> None:
 @_JSON
 def info(work: str, as_json: bool) -> None:
     """Say what the workspace WORK holds, what is complete, and what the rest would take."""
+    from somscale.cli import storing
     from somscale.workspace import Workspace
 
+    storing.refuse_result(work)
     found = Workspace(work, mode="r").info()
     click.echo(json.dumps(found.as_dict(), indent=2) if as_json else str(found))

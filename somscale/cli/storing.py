@@ -18,7 +18,7 @@ from somscale.workspace.places import is_workspace
 from somscale.workspace.recorded import recorded
 from somscale.workspace.results import names, read_map
 
-__all__ = ["fill", "in_words", "kept_text", "verified", "workspace_for"]
+__all__ = ["fill", "in_words", "kept_text", "refuse_result", "verified", "workspace_for"]
 
 
 def workspace_for(data: Sequence[Path], options: Mapping[str, Any]) -> Workspace:
@@ -98,6 +98,23 @@ def verified(work: str, options: Mapping[str, Any], *, repair: bool) -> Verifica
     if repair:
         workspace = Workspace(work)
     return workspace.verify(repair=repair, samples=_samples(workspace, options))
+
+
+def refuse_result(place: str) -> None:
+    """Refuse a kept result where a workspace is asked for, and say what shows it."""
+    path = Path(place)
+    if not (path / "zarr.json").is_file() or is_workspace(path):
+        return
+    import zarr
+
+    try:
+        kind = zarr.open_group(path, mode="r").attrs.get("somscale_kind")
+    except (OSError, ValueError, TypeError):
+        return
+    if kind == "result":
+        raise InputError(
+            f"{place!r} is a result and no workspace; `somscale report {place}` makes a page of it"
+        )
 
 
 def _samples(workspace: Workspace, options: Mapping[str, Any]) -> Samples | None:

@@ -200,12 +200,15 @@ class TrainedMap:
         Dims and coordinates of the features.
     known_as : str
         Fingerprint of the map whose features were put in another order.
+    weighting : mapping or None
+        What the map says of the feature weights it was trained with.
     """
 
     codes: NDArray[np.float64]
     grid: Grid
     features: Axes
     known_as: str = ""
+    weighting: Mapping[str, Any] | None = None
 
     @property
     def fingerprint(self) -> str:

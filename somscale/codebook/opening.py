@@ -12,6 +12,7 @@ import xarray as xr
 from somscale.codebook.dataset import TrainedMap, grid_of, read_weights
 from somscale.codebook.formats import from_somoclu, read_codebook
 from somscale.codebook.minisom import from_minisom
+from somscale.codebook.weighting import trained_weights
 from somscale.errors import InputError
 
 __all__ = ["as_codebook", "as_map", "is_map"]
@@ -68,7 +69,7 @@ def as_map(som: Any) -> TrainedMap:
     codes = _in_unit_order(codes)
     grid = grid_of(som)
     values, features, _ = read_weights(codes, grid)
-    return TrainedMap(values, grid, features)
+    return TrainedMap(values, grid, features, weighting=trained_weights(som.attrs))
 
 
 def _in_unit_order(codes: xr.DataArray) -> xr.DataArray:

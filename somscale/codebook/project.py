@@ -11,6 +11,7 @@ from somscale.codebook.dataset import TrainedMap
 from somscale.codebook.matching import matched
 from somscale.codebook.opening import as_map
 from somscale.codebook.passes import job_over, units_reduction, without_gapped_features
+from somscale.codebook.weighting import warn_of_other_weights
 from somscale.engine.arrays import sample_array
 from somscale.engine.linear.run import lazy_pass, run_job
 from somscale.engine.readers.samples import open_samples
@@ -49,6 +50,11 @@ def project(samples: Any, som: Any, **reading: Any) -> xr.Dataset:
         distances are by the features that a sample has, whatever others have.  Lazy for Dask
         samples.
 
+    Warns
+    -----
+    UserWarning
+        The map says that it was trained with feature weights, and is judged without or with others.
+
     Raises
     ------
     InputError
@@ -61,6 +67,7 @@ def project(samples: Any, som: Any, **reading: Any) -> xr.Dataset:
     opened = open_samples(samples, **reading)
     opened.rows.refuse_names(PROJECTION_FIELDS, "samples")
     trained: TrainedMap = as_map(som)
+    warn_of_other_weights(trained.weighting, opened.feature_weights)
     opened = without_gapped_features(opened)
     trained = matched(trained, opened)
     reduction = units_reduction(trained.codes, opened, samplewise=True)

@@ -33,7 +33,10 @@ Missing: TypeAlias = Literal["raise", "drop", "drop_any_sample", "partial"]
 """What nan means; "partial", that a sample takes part by the features it has, is the maps'."""
 POLICIES: tuple[Missing, ...] = ("raise", "drop", "drop_any_sample")
 
-_MEND_ISOLATED = "missing='drop_any_sample' or missing='drop_any_feature'"
+_MEND_ISOLATED = (
+    "missing='drop_any_sample' or missing='drop_any_feature', or missing='partial' where a map is "
+    "trained or judged"
+)
 
 
 def tolerated(missing: Missing, n_features: int) -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import xarray as xr
 
+from somscale.engine.readers.unreadable import why_unreadable
 from somscale.errors import InputError
 
 __all__ = ["check_target", "open_dataset", "write_dataset"]
@@ -98,8 +99,10 @@ def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
             opened: xr.Dataset = xr.open_zarr(source, chunks=None)
             return opened
     except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{str(source)!r} is neither a Zarr store nor NetCDF: {reason}") from None
+        raise InputError(
+            f"{str(source)!r} is neither a Zarr store nor NetCDF that can be read here: "
+            f"{why_unreadable(source, error)}"
+        ) from None
 
 
 def _remove(path: Path) -> None:

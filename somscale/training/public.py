@@ -11,6 +11,7 @@ import xarray as xr
 from somscale._types import Float
 from somscale.codebook import CODEBOOK_NAMES, codebook
 from somscale.codebook.passes import without_gapped_features
+from somscale.codebook.weighting import told_of_weights
 from somscale.engine.blas import single_threaded_blas
 from somscale.engine.readers.samples import Samples, open_samples
 from somscale.topology import Grid
@@ -107,8 +108,8 @@ def train(
         - ``temperature(epoch)``, with stochastic training at the epoch's end;
         - ``code_change(epoch)``: mean distance that the codes moved.
 
-        The attribute ``training`` holds the settings in JSON with ``epochs_run`` and what
-        ``init`` was made of; ``note`` is there where the map says little.
+        The attribute ``training`` holds the settings in JSON with ``epochs_run``, how features
+        were weighted and what ``init`` was made of; ``note`` is there where the map says little.
 
     Raises
     ------
@@ -157,6 +158,7 @@ def train(
         "init": init if isinstance(init, str) else "given",
         "init_from": first.source,
         "missing": opened.missing,
+        **told_of_weights(reading.get("feature_weights"), opened.feature_weights),
         "epochs_run": len(history.rows["temperature"]),
     }
     note = note_on(grid, codes, history)

@@ -23,6 +23,7 @@ from somscale.engine.readers.opening import (
     sample_dims_of,
 )
 from somscale.engine.readers.sources import Source, XarraySource, ZarrSource
+from somscale.engine.readers.unreadable import why_unreadable
 from somscale.engine.readers.variables import Variables, open_variables
 from somscale.engine.readers.views import JoinedSource
 from somscale.errors import InputError
@@ -122,10 +123,9 @@ class _Archive:
         try:
             return xr.open_dataset(self.path)
         except (OSError, ValueError) as error:
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
             raise InputError(
                 f"{str(self.path)!r} is neither a Zarr store (a folder) nor a .npy or NetCDF "
-                f"file: {reason}"
+                f"file that can be read here: {why_unreadable(self.path, error)}"
             ) from None
 
     def source(self, array: xr.DataArray) -> Source | None:

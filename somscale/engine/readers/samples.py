@@ -14,6 +14,7 @@ from somscale.engine.readers import conditions
 from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.blocked import Blocks
 from somscale.engine.readers.columns import RowValues, SampleValues
+from somscale.engine.readers.frames import frame_array, is_frame
 from somscale.engine.readers.opening import Opened, SampleDims, open_bare, open_labelled
 from somscale.engine.readers.paths import is_path, open_paths
 from somscale.engine.readers.sources import Source
@@ -244,10 +245,7 @@ def _open(samples: Any, sample_dims: SampleDims, variable: Variables, missing: s
             f"sample_dims={sample_dims!r} names dims, and a {type(samples).__name__} has no names; "
             "put it into an xarray DataArray"
         )
-    if type(samples).__module__.startswith("pandas") and hasattr(samples, "columns"):
-        columns = [str(name) for name in samples.columns]
-        frame = xr.DataArray(
-            samples.to_numpy(), dims=("sample", "feature"), coords={"feature": columns}
-        )
-        return open_labelled(frame, None)
+    if is_frame(samples):
+        frame = frame_array(samples)
+        return open_labelled(frame, str(frame.dims[0]))
     return open_bare(samples, missing)

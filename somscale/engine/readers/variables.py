@@ -78,13 +78,7 @@ def fitting_variables(dataset: xr.Dataset, sample_dims: SampleDims) -> list[str]
         fitting = [name for name, array in numbers.items() if array.ndim == 2]
         if len(fitting) == 1:
             return fitting
-        likely = time_like(dataset)
-        proposal = f"sample_dims={likely!r}" if likely else "sample_dims="
-        raise InputError(
-            f"the Dataset holds {len(fitting)} variables of numbers with two dims, not one: {dims};"
-            f" choose one, dataset['name'], or take all that have the samples' dims as features "
-            f"with {proposal}"
-        )
+        raise _unclear(dataset, len(fitting), dims)
     wanted = set(sample_dims_of(dataset, sample_dims))
     fitting = [name for name, array in numbers.items() if wanted <= set(array.dims)]
     if not fitting:
@@ -92,6 +86,19 @@ def fitting_variables(dataset: xr.Dataset, sample_dims: SampleDims) -> list[str]
             f"no variable of numbers has the sample dims {sorted(wanted)}; the variables: {dims}"
         )
     return fitting
+
+
+def _unclear(dataset: xr.Dataset, n_fitting: int, dims: dict[str, Any]) -> InputError:
+    """What to say where nothing says which dims are the samples'."""
+    known = [str(dim) for dim in dataset.sizes]
+    likely = time_like(dataset)
+    proposal = f"for example sample_dims={likely!r}" if likely else "with sample_dims="
+    choice = " (or choose one with variable='name')" if n_fitting else ""
+    return InputError(
+        f"say which of the dims {known} are the samples', {proposal}; all variables that have them "
+        f"are features{choice}. Without it there must be one variable of (sample, feature), and "
+        f"the Dataset holds {n_fitting} variables of numbers with two dims: {dims}"
+    )
 
 
 def _bounds(dataset: xr.Dataset) -> set[str]:

@@ -188,7 +188,10 @@ def _joined_note(names: Sequence[str], attributes: Sequence[Mapping[str, Any]]) 
         return {}
     if len(set(notes)) == 1:
         return {"note": notes[0]}
-    said = [f"{name}: {note}" for name, note in zip(names, notes, strict=True) if note]
+    whose: dict[str, list[str]] = {}
+    for name, note in zip(names, notes, strict=True):
+        whose.setdefault(note, []).append(name)
+    said = [f"{', '.join(own)}: {note}" for note, own in whose.items() if note]
     return {"note": "; ".join(said)}
 
 

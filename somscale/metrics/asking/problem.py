@@ -12,6 +12,7 @@ import xarray as xr
 
 from somscale.codebook.opening import is_map
 from somscale.codebook.passes import without_gapped_features
+from somscale.codebook.weighting import warn_of_other_weights
 from somscale.engine.readers.axes import Axes
 from somscale.engine.readers.columns import Column, code_dtype
 from somscale.engine.readers.labels import check_policies
@@ -162,6 +163,9 @@ def _map_problem(
         check_lengths(classes, opened)
     # maps that do not fit are refused before anything is read
     maps = {name: open_map(som, opened) for name, som in candidates.items()}
+    for name, som in maps.items():
+        own = name if len(maps) > 1 else ""
+        warn_of_other_weights(som.weighting, opened.feature_weights, name=own)
     if reads and opened.missing == "drop_any_feature":
         whole, opened = opened, without_gapped_features(opened)
         if opened.kept is not whole.kept:
