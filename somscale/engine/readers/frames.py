@@ -46,7 +46,7 @@ def frame_array(frame: Any) -> xr.DataArray:
 
 
 def _counts_rows(index: Any) -> bool:
-    """Whether an index has no name and only says 0, 1, 2, …"""
+    """Whether an index has no name and counts the rows from 0."""
     whole = index.name is None and getattr(index.dtype, "kind", "O") in "iu"
     return whole and np.array_equal(np.asarray(index), np.arange(len(index)))
 
