@@ -9,8 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from click.testing import CliRunner
 
 import somscale as ss
+from somscale.cli import main
 from somscale.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -63,3 +65,11 @@ def test_tables_of_text_and_dims_that_are_not_said(tmp_path: Path) -> None:
     FIELD.to_dataset(name="sst").to_zarr(tmp_path / "sst.zarr", consolidated=False)
     with pytest.raises(InputError, match="sample_dims='time'"):
         ss.train(tmp_path / "sst.zarr", ss.Grid(2, 2))
+
+
+def test_a_result_is_no_workspace_but_has_a_report(tmp_path: Path) -> None:
+    place = str(tmp_path / "result.zarr")
+    ss.evaluate(VALUES, SOM, metrics="hits").to_zarr(place, consolidated=False)
+    said = CliRunner().invoke(main, ["info", place])
+    assert said.exit_code != 0
+    assert "is a result and no workspace; `somscale report" in said.output
