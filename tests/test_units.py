@@ -198,7 +198,8 @@ MENDING = "drop or fill such samples first"
 MENDING_NAN = (
     "drop or fill such values: there are 0 features missing in every sample, 0 samples missing "
     "in every feature, and 4 isolated missing values in 3 samples; give "
-    "missing='drop_any_sample' or missing='drop_any_feature'"
+    "missing='drop_any_sample' or missing='drop_any_feature', or missing='partial' where a map is "
+    "trained or judged"
 )
 
 
