@@ -151,7 +151,7 @@ def test_standard_errors_are_the_spread_over_new_samples() -> None:
         assert (found["interval_low"] < found["value"]).all()
         errors.append(found["standard_error"].values)
     ratios = np.mean(errors, axis=0) / spread
-    assert ((ratios > 0.75) & (ratios < 1.35)).all(), ratios
+    assert ((ratios > 0.8) & (ratios < 1.25)).all(), ratios
 
 
 def test_explained_variance_of_maps_and_distances_of_embeddings() -> None:
@@ -168,11 +168,12 @@ def test_explained_variance_of_maps_and_distances_of_embeddings() -> None:
         of_maps.append(ss.evaluate(x, maps, metrics="explained_variance")["value"].values.T)
     errors = [ss.compare(*judged(s), names)["standard_error"].values for s in range(100, 104)]
     ratios = np.mean(errors, axis=0) / np.std(values, axis=0, ddof=1)
-    assert ((ratios > 0.6) & (ratios < 1.6)).all(), ratios
-    x, _ = judged(100)
-    found = ss.compare(x, maps, "explained_variance")
-    ratios = found["standard_error"].values / np.std(of_maps, axis=0, ddof=1)
-    assert ((ratios > 0.6) & (ratios < 1.6)).all(), ratios
+    assert ((ratios > 0.7) & (ratios < 1.3)).all(), ratios
+    every = [ss.compare(judged(s)[0], maps, "explained_variance") for s in range(100, 104)]
+    errors = [own["standard_error"].values for own in every]
+    ratios = np.mean(errors, axis=0) / np.std(of_maps, axis=0, ddof=1)
+    assert ((ratios > 0.7) & (ratios < 1.3)).all(), ratios
+    x, found = judged(100)[0], every[0]
     assert found["indistinguishable"].sel(candidate="b").item() == 1
     chunked = ss.compare(da.from_array(x, chunks=(77, 2)), maps, "explained_variance")
     xr.testing.assert_identical(chunked, found)

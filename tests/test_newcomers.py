@@ -13,6 +13,8 @@ from click.testing import CliRunner
 
 import somscale as ss
 from somscale.cli import main
+from somscale.engine.readers import unreadable
+from somscale.engine.readers.unreadable import why_unreadable
 from somscale.errors import InputError
 
 RNG = np.random.default_rng(0)
@@ -65,6 +67,18 @@ def test_tables_of_text_and_dims_that_are_not_said(tmp_path: Path) -> None:
     FIELD.to_dataset(name="sst").to_zarr(tmp_path / "sst.zarr", consolidated=False)
     with pytest.raises(InputError, match="sample_dims='time'"):
         ss.train(tmp_path / "sst.zarr", ss.Grid(2, 2))
+
+
+def test_netcdf_without_its_readers_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "sst.nc"
+    FIELD.to_netcdf(place, engine="h5netcdf")
+    assert "which needs" not in why_unreadable(place, OSError("torn"))
+    monkeypatch.setattr(unreadable, "find_spec", lambda name: None)
+    said = why_unreadable(place, OSError("torn"))
+    assert said.endswith("which needs h5netcdf: pip install 'somscale[netcdf]'")
+    assert why_unreadable(tmp_path / "none.nc", OSError("gone\nfor good")) == "gone"
 
 
 def test_a_result_is_no_workspace_but_has_a_report(tmp_path: Path) -> None:

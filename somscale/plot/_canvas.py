@@ -35,6 +35,7 @@ def polygons_of(grid: Grid, sizes: Float | float = 1.0) -> Float:
 
 def draw_polygons(ax: Axes, polygons: Float, **keywords: Any) -> PolyCollection:
     """Add polygons as one collection, at equal scales of x and y."""
+    # one array takes matplotlib's quick way, of which its annotations do not know
     artist = PolyCollection(polygons, **keywords)  # type: ignore[arg-type]
     ax.add_collection(artist, autolim=False)
     if polygons.size:  # found here, since matplotlib looks at every polygon by itself
