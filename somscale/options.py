@@ -42,7 +42,8 @@ def set_options(**settings: Any) -> AbstractContextManager[None]:
     ----------
     memory_budget : int or str, optional
         Bytes a worker process may hold in all, what it holds already included;
-        a number or a text such as "2GiB".  None: half of the memory that is free.
+        a number or a text such as "2GiB".  None: half of the memory that is free,
+        on a cluster 70 % of the smallest worker's own limit.
     scheduler : {"auto", "serial", "threads", "processes", "distributed"}
         "auto" uses a Dask client where there is one, a plain loop where the
         work is small, and threads otherwise.  Every choice gives the same bits.
