@@ -31,7 +31,7 @@ RUNTIME: Final = (
 """What somscale needs, as pyproject.toml lists it; a test compares them."""
 
 EXTRAS: Final = {
-    "netcdf": ("h5netcdf", "netCDF4"),
+    "netcdf": ("h5netcdf", "h5py", "netCDF4"),
     "plot": ("matplotlib",),
     "report": ("bokeh", "jinja2"),
 }

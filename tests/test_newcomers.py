@@ -75,9 +75,14 @@ def test_netcdf_without_its_readers_names_the_extra(
     place = tmp_path / "sst.nc"
     FIELD.to_netcdf(place, engine="h5netcdf")
     assert "which needs" not in why_unreadable(place, OSError("torn"))
-    monkeypatch.setattr(unreadable, "find_spec", lambda name: None)
-    said = why_unreadable(place, OSError("torn"))
-    assert said.endswith("which needs h5netcdf: pip install 'somscale[netcdf]'")
+    for installed in (set(), {"h5netcdf"}):  # which since 1.8 comes without h5py
+        monkeypatch.setattr(
+            unreadable, "find_spec", lambda name, installed=installed: name in installed
+        )
+        said = why_unreadable(place, OSError("torn"))
+        assert said.endswith("which needs netCDF4 or h5netcdf: pip install 'somscale[netcdf]'")
+    monkeypatch.setattr(unreadable, "find_spec", {"h5netcdf", "h5py"}.__contains__)
+    assert "which needs" not in why_unreadable(place, OSError("torn"))
     assert why_unreadable(tmp_path / "none.nc", OSError("gone\nfor good")) == "gone"
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import xarray as xr
 
-from somscale.engine.readers.unreadable import why_unreadable
+from somscale.engine.readers.unreadable import has_netcdf4, why_unreadable
 from somscale.errors import InputError
 
 __all__ = ["check_target", "open_dataset", "write_dataset"]
@@ -58,7 +57,7 @@ def check_target(path: Path) -> None:
         raise InputError(f"a Dataset is written as .zarr or .nc, not {path.name!r}")
     _check_replaceable(path)
     # without either xarray falls back to NetCDF 3, which has no 64-bit integers
-    if path.suffix == ".nc" and not any(map(find_spec, ("netCDF4", "h5netcdf"))):
+    if path.suffix == ".nc" and not has_netcdf4():
         raise InputError(
             f"{path.name!r} needs netCDF4 or h5netcdf: pip install 'somscale[netcdf]', "
             "or write .zarr"

@@ -6,11 +6,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-__all__ = ["why_unreadable"]
+__all__ = ["has_netcdf4", "why_unreadable"]
 
 _HDF5: Final = b"\x89HDF\r\n\x1a\n"
 _SIGNATURES: Final = (_HDF5, b"CDF")
-_READERS: Final = ("netCDF4", "h5netcdf")
+# h5netcdf 1.8 comes without h5py, and reads nothing until there is one
+_READERS: Final = (("netCDF4",), ("h5netcdf", "h5py"))
+
+
+def has_netcdf4() -> bool:
+    """Whether a library that reads and writes NetCDF 4 is installed, with all that it needs."""
+    return any(all(map(find_spec, packages)) for packages in _READERS)
 
 
 def why_unreadable(path: Path, error: Exception) -> str:
@@ -24,8 +30,11 @@ def why_unreadable(path: Path, error: Exception) -> str:
         What xarray said, which speaks of its own arguments and goes over several lines.
     """
     start = _start(path)
-    if start.startswith(_HDF5) and not any(map(find_spec, _READERS)):
-        return "it looks like NetCDF 4, which needs h5netcdf: pip install 'somscale[netcdf]'"
+    if start.startswith(_HDF5) and not has_netcdf4():
+        return (
+            "it looks like NetCDF 4, which needs netCDF4 or h5netcdf: "
+            "pip install 'somscale[netcdf]'"
+        )
     if start and not start.startswith(_SIGNATURES):
         return (
             "somscale reads Zarr, NetCDF and .npy; read it with pandas and give the DataFrame, or "
