@@ -1,4 +1,7 @@
-"""What every index owes its users: its range, its name, its documentation, a few laws."""
+"""What every index owes its users: its range, its name, its documentation, a few laws.
+
+Those that a user's own index keeps as well are in test_testing.py.
+"""
 
 from __future__ import annotations
 
@@ -490,16 +493,6 @@ def test_samples_that_occur_twice(spec: MetricSpec) -> None:
     after = value(spec, (np.repeat(samples, 2, axis=0), second, *rest))
     expected = np.repeat(before, 2) if "sample" in spec.dims else before * factor
     np.testing.assert_allclose(after, expected, rtol=1e-13)
-
-
-@each_spec
-def test_the_order_of_the_samples_is_nothing_to_it(spec: MetricSpec) -> None:
-    order = np.random.default_rng(1).permutation(60)
-    first, second, *rest = PROBLEMS[spec.subject][USUAL[spec.subject]]
-    turned = (first[order], second if spec.subject == "map" else second[order], *rest)
-    before = value(spec, (first, second, *rest)).values
-    expected = before[order] if "sample" in spec.dims else before
-    np.testing.assert_allclose(value(spec, turned), expected, rtol=1e-13, atol=1e-15)
 
 
 @each_spec

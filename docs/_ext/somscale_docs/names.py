@@ -10,6 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import somscale
 import somscale.plot
+import somscale.testing
 from somscale.metrics.spec import all_specs
 from somscale_docs.building import paragraph, reference, table
 
@@ -27,13 +28,13 @@ _SHOWN = {
 
 
 def public_names() -> dict[str, Any]:
-    """Every public object by its full name: of the package, its indices and its pictures."""
+    """Every public object by its full name: of the package, its indices, pictures and checks."""
     found = {}
     for name in somscale.__all__:
         value = getattr(somscale, name)
         if not isinstance(value, ModuleType) and not name.startswith("__"):
             found[f"somscale.{name}"] = value
-    for module in (somscale.metrics, somscale.plot):
+    for module in (somscale.metrics, somscale.plot, somscale.testing):
         found |= {f"{module.__name__}.{name}": getattr(module, name) for name in module.__all__}
     return found
 
@@ -51,7 +52,8 @@ def grouped() -> dict[str, list[str]]:
     groups["more metrics"] = [
         name for name in names if name.startswith("somscale.metrics.") and name not in specs
     ]
-    groups["plot"] = [name for name in names if name.startswith("somscale.plot.")]
+    for group in ("plot", "testing"):
+        groups[group] = [name for name in names if name.startswith(f"somscale.{group}.")]
     known = {name for own in groups.values() for name in own}
     groups["others"] = [name for name in names if name not in known]
     return groups

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from somscale.metrics.passes.sampled_passes import Sampled
 from somscale.metrics.values import Value, note_of, number_of, undefined
 
 __all__ = [
+    "UNREASONED",
     "answer_now",
     "apply",
     "bundle_of",
@@ -30,6 +31,9 @@ __all__ = [
     "places_of",
     "whole",
 ]
+
+UNREASONED: Final = "the formula gives nan"
+"""How the note of a value begins that a formula leaves undefined without a reason."""
 
 
 def pair_bundle(
@@ -86,8 +90,17 @@ def apply(request: Request, *statistics: Any) -> Value | Estimate:
     with np.errstate(over="ignore", invalid="ignore"):
         value = request.spec.formula(*statistics, **request.parameters)
     if request.spec.scalar and not note_of(value) and not np.isfinite(number_of(value)):
-        return undefined("the value overflows float64; rescale the samples and the map")
+        return undefined(_why_not_finite(request, np.isinf(number_of(value)).all()))
     return value
+
+
+def _why_not_finite(request: Request, infinite: Any) -> str:
+    """The reason of a value for which the formula gives none."""
+    if infinite:
+        return "the value overflows float64; rescale the samples and the map"
+    declared = request.spec.undefined
+    where = f" (undefined: {declared})" if declared else ""
+    return f"{UNREASONED}{where}, or a sum on the way overflows float64"
 
 
 def answer_now(problem: Problem, request: Request, bundle: Mapping[str, Any]) -> Answer:
