@@ -34,6 +34,7 @@ EXTRAS: Final = {
     "netcdf": ("h5netcdf", "h5py", "netCDF4"),
     "plot": ("matplotlib",),
     "report": ("bokeh", "jinja2"),
+    "s3": ("s3fs",),
 }
 """What each optional extra adds."""
 

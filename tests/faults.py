@@ -204,14 +204,14 @@ def keys_of(place: Path | Store, rooms: Sequence[str] = STORED) -> dict[str, byt
         found = {key: path.read_bytes() for key, path in files.items() if path.is_file()}
     else:
         found = asyncio.run(_keys_of(place.inner if isinstance(place, FaultyStore) else place))
-    return {key: _timeless(key, found[key]) for key in sorted(found) if _room(key) in rooms}
+    return {key: timeless(key, found[key]) for key in sorted(found) if _room(key) in rooms}
 
 
 def _room(key: str) -> str:
     return key.partition("/")[0]
 
 
-def _timeless(key: str, value: bytes) -> bytes:
+def timeless(key: str, value: bytes) -> bytes:
     """A key's bytes, without the times of the samples' files, which no two writes share."""
     if key != "samples/zarr.json":
         return value

@@ -11,6 +11,7 @@ from typing import Any
 import xarray as xr
 
 from somscale.engine.readers.unreadable import has_netcdf4, why_unreadable
+from somscale.engine.readers.urls import Url, open_url
 from somscale.errors import InputError
 
 __all__ = ["check_target", "open_dataset", "write_dataset"]
@@ -27,10 +28,12 @@ def write_dataset(
     Raises
     ------
     InputError
-        The name ends in neither ``.zarr`` nor ``.nc``, NetCDF cannot be written here, or
-        what is there is a link, or a folder that is no Zarr store.
+        The name ends in neither ``.zarr`` nor ``.nc``, or is a URL; NetCDF cannot be written
+        here; or what is there is a link, or a folder that is no Zarr store.
     """
     target = Path(path)
+    if Url.of(path) is not None:
+        raise InputError(f"a Dataset is written to disk alone, not to {str(path)!r}")
     check_target(target)
     fresh = target.with_name(f".{target.name}.partial")
     _remove(fresh)
@@ -80,13 +83,16 @@ def _with_plain_text(dataset: xr.Dataset) -> xr.Dataset:
 
 
 def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
-    """Open a Zarr store or a NetCDF file, lazily and without Dask.
+    """Open a Zarr store, also at a URL, or a NetCDF file, lazily and without Dask.
 
     Raises
     ------
     InputError
         There is nothing, or it is neither.
     """
+    url = Url.of(path)
+    if url is not None:
+        return _open_at(url)
     source = Path(path)
     if not source.exists():
         raise InputError(f"there is no file or store at {str(source)!r}")
@@ -102,6 +108,19 @@ def open_dataset(path: str | os.PathLike[str]) -> xr.Dataset:
             f"{str(source)!r} is neither a Zarr store nor NetCDF that can be read here: "
             f"{why_unreadable(source, error)}"
         ) from None
+
+
+def _open_at(url: Url) -> xr.Dataset:
+    store = open_url(str(url), read_only=True)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Failed to open Zarr store", RuntimeWarning)
+            opened: xr.Dataset = xr.open_zarr(store, chunks=None)
+            return opened
+    except FileNotFoundError:
+        raise InputError(f"there is no Zarr store at {str(url)!r}") from None
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(f"{str(url)!r} is no Zarr store that can be read here: {error}") from None
 
 
 def _remove(path: Path) -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from somscale._types import AnyArray
 from somscale.engine.readers.paths import expand, is_path
 from somscale.engine.readers.sources import Source
+from somscale.engine.readers.urls import Url, open_url
 
 __all__ = [
     "Digester",
@@ -250,20 +251,40 @@ def stamps_of(samples: Any) -> str | None:
     Returns
     -------
     str or None
-        Digest of the metadata, and of the name, size and time of every file; None where the
-        samples are named by no path.
+        Digest of the metadata, and of the name, size and time of every file, at a URL of the
+        name, size and tag of every object; None where the samples are named by no path, or
+        a store knows no tags.
     """
     if not is_path(samples):
         return None
     digest = hashlib.blake2b(digest_size=_SIZE)
     for path in expand(samples):
         digest.update(f"{path.name};".encode())
+        if isinstance(path, Url):
+            objects = _objects_of(path)
+            if objects is None:
+                return None
+            digest.update(objects.encode())
+            continue
         for name, file in sorted(_files_of(path)):
             facts = file.stat()
             digest.update(f"{name};{facts.st_size};{facts.st_mtime_ns};".encode())
             if file.name in _METADATA:
                 digest.update(file.read_bytes())
     return digest.hexdigest()
+
+
+def _objects_of(url: Url) -> str | None:
+    from somscale.store.keys_fsspec import FsspecKeys
+
+    try:
+        found = FsspecKeys.of(open_url(str(url), read_only=True)).list("")
+    except OSError:
+        # what may be read need not be listed
+        return None
+    if not all(stamp.time for stamp in found.values()):
+        return None
+    return "".join(f"{key};{stamp.size};{stamp.time};" for key, stamp in sorted(found.items()))
 
 
 def _files_of(path: Path) -> Iterator[tuple[str, Path]]:

@@ -204,8 +204,10 @@ def _keys(location: Location) -> Keys:
         return LocalKeys(location.path)
     from zarr.storage import FsspecStore
 
+    from somscale.engine.readers.url_store import UrlStore
+
     store = location.store
-    if type(store) is FsspecStore:
+    if isinstance(store, FsspecStore) and type(store) in (FsspecStore, UrlStore):
         from somscale.store.keys_fsspec import FsspecKeys
 
         return FsspecKeys.of(store)

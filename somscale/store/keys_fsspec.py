@@ -6,6 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from somscale.engine.readers.url_store import failures_as_oserror
 from somscale.store.stamps import Stamp
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class FsspecKeys:
         inner.invalidate_cache()
         return cls(inner, store.path.rstrip("/"))
 
+    @failures_as_oserror()
     def list(self, prefix: str) -> dict[str, Stamp]:
         """All keys below a prefix, at any depth, relative to it."""
         base = self._path(prefix)
@@ -55,6 +57,7 @@ class FsspecKeys:
             if name.startswith(start)
         }
 
+    @failures_as_oserror()
     def children(self, prefix: str) -> set[str]:
         """Names one level below a prefix."""
         base = self._path(prefix)
@@ -66,6 +69,7 @@ class FsspecKeys:
         names = {name.rstrip("/").removeprefix(start) for name in found if name.startswith(start)}
         return names - {""}
 
+    @failures_as_oserror()
     def stamp(self, key: str) -> Stamp | None:
         """The stamp of a key; None where there is none."""
         try:
@@ -74,6 +78,7 @@ class FsspecKeys:
             return None
         return _stamp(info) if info["type"] == "file" else None
 
+    @failures_as_oserror()
     def read(self, key: str) -> bytes | None:
         """The bytes of a key; None where there is none."""
         try:
@@ -82,20 +87,24 @@ class FsspecKeys:
             return None
         return data
 
+    @failures_as_oserror()
     def tail(self, key: str, count: int) -> bytes:
         """The last bytes of a key that is there; all where there are fewer."""
         data: bytes = self.fs.cat_file(self._path(key), start=-count)
         return data
 
+    @failures_as_oserror()
     def write(self, key: str, data: bytes) -> None:
         """Write the bytes of a key."""
         self.fs.pipe_file(self._path(key), data)
 
+    @failures_as_oserror()
     def delete(self, key: str) -> None:
         """Delete a key, if it is there."""
         with contextlib.suppress(*_ABSENT):
             self.fs.rm(self._path(key))
 
+    @failures_as_oserror()
     def delete_below(self, prefix: str) -> None:
         """Delete all keys below a prefix."""
         with contextlib.suppress(*_ABSENT):

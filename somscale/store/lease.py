@@ -140,7 +140,9 @@ def _busy(location: Location, holder: Lease | None) -> WorkspaceBusyError:
 def _is_alive(process: int, begun: float) -> bool:
     """Whether the process that took a lease lives, and not another under its number."""
     try:
-        return psutil.Process(process).create_time() <= begun + 1
+        known = psutil.Process(process)
+        # a zombie has died, and its parent has not heard of it
+        return known.create_time() <= begun + 1 and known.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakValueDictionary
 
+from somscale.engine.readers.urls import Url, check_url, open_url
 from somscale.errors import InputError, WorkspaceError
 
 if TYPE_CHECKING:
@@ -64,13 +65,11 @@ class Location:
         return _opened[key]
 
     def _open(self) -> Store:
-        from zarr.storage import FsspecStore, LocalStore
+        from zarr.storage import LocalStore
 
         if self.path is not None:
             return LocalStore(self.path, read_only=self.read_only)
-        return FsspecStore.from_url(
-            self.name, storage_options=dict(self.options), read_only=self.read_only
-        )
+        return open_url(self.name, storage_options=self.options, read_only=self.read_only)
 
     def group(self, path: str = "", *, mode: Literal["r", "a"]) -> zarr.Group:
         """A group of the workspace; with mode "a" it and those above are created if need be.
@@ -192,8 +191,11 @@ def locate(
     Raises
     ------
     InputError
-        `place` is none of these, or options go with anything but a URL.
+        `place` is none of these, a URL that leads to no store, or options go with anything but
+        a URL.
     """
+    if isinstance(place, Url):
+        place = str(place)
     if isinstance(place, str) and "://" in place:
         return _of_url(place, read_only, dict(storage_options or {}))
     if storage_options:
@@ -210,6 +212,7 @@ def locate(
 
 
 def _of_url(url: str, read_only: bool, options: dict[str, Any]) -> Location:
+    check_url(url)
     protocol = url.partition("://")[0]
     if protocol in ("file", "local"):
         options = {"auto_mkdir": True, **options}

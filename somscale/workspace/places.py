@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
-from somscale.store.keys import list_children
+from somscale.engine.readers.urls import Url
+from somscale.store.keys import list_children, read_key
 from somscale.store.location import locate
 from somscale.workspace.workspace import Workspace
 
@@ -26,8 +28,16 @@ def known_workspace(store: Any) -> Workspace | None:
     return Workspace(store, mode="r")
 
 
-def is_workspace(path: Path) -> bool:
-    """Whether a path leads to a workspace, and not to any other archive."""
+def is_workspace(path: Path | Url) -> bool:
+    """Whether a path or a URL leads to a workspace, and not to any other archive.
+
+    Raises
+    ------
+    WorkspaceError
+        What is at the URL cannot be asked for.
+    """
+    if isinstance(path, Url):
+        return _is_workspace_at(path)
     if not (path / "zarr.json").is_file():
         return False
     import zarr
@@ -35,4 +45,12 @@ def is_workspace(path: Path) -> bool:
     try:
         return "somscale_workspace" in zarr.open_group(path, mode="r").attrs
     except (OSError, ValueError, TypeError):
+        return False
+
+
+def _is_workspace_at(url: Url) -> bool:
+    text = read_key(locate(str(url), read_only=True), "zarr.json")
+    try:
+        return text is not None and "somscale_workspace" in json.loads(text)["attributes"]
+    except (ValueError, KeyError, TypeError):
         return False

@@ -1,5 +1,7 @@
 """Archives named by their paths: Zarr stores, NetCDF files (one or many), ``.npy`` files.
 
+A Zarr store may be at a URL, too, which fsspec opens.
+
 Everything that xarray wrote is read through xarray, decoded and under its locks; only
 stored numbers that decoding would not touch are read from Zarr directly.
 """
@@ -24,6 +26,7 @@ from somscale.engine.readers.opening import (
 )
 from somscale.engine.readers.sources import Source, XarraySource, ZarrSource
 from somscale.engine.readers.unreadable import why_unreadable
+from somscale.engine.readers.urls import Url, open_url
 from somscale.engine.readers.variables import Variables, open_variables
 from somscale.engine.readers.views import JoinedSource
 from somscale.errors import InputError
@@ -67,10 +70,21 @@ def open_bare_path(samples: Any) -> Any:
     return _npy(paths[0]) if paths[0].suffix == ".npy" else _Archive(paths[0]).bare
 
 
-def expand(samples: Any) -> list[Path]:
-    """The files that paths and patterns stand for."""
-    paths: list[Path] = []
+def expand(samples: Any) -> list[Path | Url]:
+    """The files that paths and patterns stand for, and URLs as they are.
+
+    Raises
+    ------
+    InputError
+        There is nothing, or something twice, or a URL leads to what is read from disk alone.
+    """
+    paths: list[Path | Url] = []
     for part in samples if isinstance(samples, list | tuple) else [samples]:
+        url = Url.of(part)
+        if url is not None:
+            _check_zarr(url)
+            paths.append(url)
+            continue
         path = Path(part)
         if path.exists():
             paths.append(path)
@@ -82,14 +96,24 @@ def expand(samples: Any) -> list[Path]:
         else:
             raise InputError(f"there is no file or store at {str(path)!r}")
     seen = set()
-    for path in paths:
-        if path.resolve() in seen:
-            raise InputError(f"{str(path)!r} is named twice; its samples would count twice")
-        seen.add(path.resolve())
+    for named in paths:
+        if named.resolve() in seen:
+            raise InputError(f"{str(named)!r} is named twice; its samples would count twice")
+        seen.add(named.resolve())
     return paths
 
 
-def _npy(path: Path) -> Any:
+def _check_zarr(url: Url) -> None:
+    if any(sign in url.text for sign in _MAGIC):
+        raise InputError(f"{str(url)!r}: patterns are of paths on disk; name each URL")
+    if url.suffix in (".npy", ".nc", ".nc4", ".h5", ".hdf5"):
+        raise InputError(
+            f"{str(url)!r}: at a URL somscale reads Zarr alone; copy the file here, or open it "
+            "with xarray and give the DataArray"
+        )
+
+
+def _npy(path: Path | Url) -> Any:
     try:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError):
@@ -99,34 +123,35 @@ def _npy(path: Path) -> Any:
 class _Archive:
     """A Zarr store or a NetCDF file, opened by xarray without Dask."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | Url) -> None:
         self.path = path
         self.bare: Any = None
         self._group: Any = None
-        self.dataset = self._open_zarr() if path.is_dir() else self._open_netcdf()
+        if isinstance(path, Url):
+            self.dataset = self._open_zarr(open_url(str(path), read_only=True))
+        else:
+            self.dataset = self._open_zarr(str(path)) if path.is_dir() else _netcdf(path)
 
-    def _open_zarr(self) -> xr.Dataset:
+    def _open_zarr(self, place: Any) -> xr.Dataset:
         import zarr
 
         try:
-            node = zarr.open(str(self.path), mode="r")
-        except (FileNotFoundError, ValueError, KeyError) as error:
+            node = zarr.open(place, mode="r")
+        except FileNotFoundError as error:
+            if isinstance(self.path, Url):
+                raise InputError(f"there is no Zarr store at {str(self.path)!r}") from None
             raise InputError(f"{str(self.path)!r} is no Zarr store: {error}") from None
+        except (OSError, ValueError, KeyError) as error:
+            what = "cannot be read" if isinstance(error, OSError) else "is no Zarr store"
+            raise InputError(f"{str(self.path)!r} {what}: {error}") from None
         if isinstance(node, zarr.Array):
             self.bare = node
             return xr.Dataset()
         self._group = node
-        opened: xr.Dataset = xr.open_zarr(str(self.path), chunks=None, consolidated=False)
+        # over a network each array's own metadata cost a request
+        together = isinstance(self.path, Url) and node.metadata.consolidated_metadata is not None
+        opened: xr.Dataset = xr.open_zarr(place, chunks=None, consolidated=together)
         return opened
-
-    def _open_netcdf(self) -> xr.Dataset:
-        try:
-            return xr.open_dataset(self.path)
-        except (OSError, ValueError) as error:
-            raise InputError(
-                f"{str(self.path)!r} is neither a Zarr store (a folder) nor a .npy or NetCDF "
-                f"file that can be read here: {why_unreadable(self.path, error)}"
-            ) from None
 
     def source(self, array: xr.DataArray) -> Source | None:
         """The stored numbers of a variable, where decoding them does nothing."""
@@ -138,6 +163,16 @@ class _Archive:
         if isinstance(stored, zarr.Array) and _is_raw(array, stored):
             return ZarrSource(stored)
         return None
+
+
+def _netcdf(path: Path) -> xr.Dataset:
+    try:
+        return xr.open_dataset(path)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{str(path)!r} is neither a Zarr store (a folder) nor a .npy or NetCDF "
+            f"file that can be read here: {why_unreadable(path, error)}"
+        ) from None
 
 
 def _is_raw(array: xr.DataArray, stored: Any) -> bool:
