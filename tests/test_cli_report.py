@@ -11,9 +11,11 @@ import xarray as xr
 from click.testing import CliRunner, Result
 from report_pages import Page
 
+from somscale import metrics
 from somscale.cli import main
 from somscale.reporting import page
 from somscale.store import open_dataset, write_dataset
+from somscale.workspace import Workspace
 
 
 def run(*arguments: object) -> Result:
@@ -60,6 +62,31 @@ def test_an_evaluation_writes_its_page_and_keeps_its_result(folder: Path, tmp_pa
     assert points["classes"]["names"] == ["0", "1", "2"]
     with open_dataset(result) as written:
         assert sorted(written.data_vars) == ["q_nx", "rank_quality"], "colours are the page's own"
+
+
+def test_an_evaluation_in_a_workspace_has_the_colours_and_keeps_none_of_them(
+    folder: Path, tmp_path: Path
+) -> None:
+    work, samples = tmp_path / "work.zarr", folder / "samples.npy"
+    assert run("store", samples, "-o", work, "--ranks").exit_code == 0
+    pages = {}
+    for name, named in {"own": [work], "beside": [samples, "--store", work]}.items():
+        out = tmp_path / f"{name}.html"
+        done = run(
+            *("evaluate", *named, "--embedding", folder / "plane.npy", "-m", "rank_quality"),
+            *("--norm", "region", "--report", out),
+        )
+        assert done.exit_code == 0, done.output
+        pages[name] = Page(out.read_text("utf-8")).json("data-ranks")
+    assert len(Workspace(work, mode="r").tree()["results"].children) == 1
+    wanted = metrics.pointwise_rank_quality(
+        cases.samples(), cases.samples()[:, :2], kappa_s=1, kappa_t=0, norm="region"
+    )
+    for data in pages.values():
+        points = data["points"]
+        assert (len(points["pairs"]), points["pairs"][0]) == (64, [1, 0])
+        assert points["shades"][0]["high"] == pytest.approx(wanted.max().item())
+        assert data == pages["own"]
 
 
 def test_an_archive_names_its_variable_and_dims(tmp_path: Path) -> None:

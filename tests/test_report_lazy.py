@@ -13,6 +13,9 @@ import xarray as xr
 from report_pages import Page
 
 import somscale as ss
+from somscale.plot.cells import cells_of
+from somscale.reporting import drawn, loading
+from somscale.reporting.cells import unit_cells
 
 
 class Counting:
@@ -60,6 +63,82 @@ def test_colours_of_points_are_computed_once() -> None:
     assert shades.chunks is not None
     q = ss.evaluate(cases.samples(), plane, metrics="q_nx")
     assert reported(q, projection=plane, pointwise=shades)[1] == 1
+
+
+class Read:
+    """Samples that count how often their chunks are read."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+        self.shape, self.dtype, self.ndim = values.shape, values.dtype, values.ndim
+        self.count = 0
+
+    def __getitem__(self, place: Any) -> Any:
+        self.count += 1
+        return self.values[place]
+
+    def lazy(self) -> da.Array:
+        return da.from_array(self, chunks=(45, 4))
+
+
+@pytest.mark.parametrize("most", [0, 2**28])
+def test_a_result_of_any_size_is_one_pass(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "MOST_BYTES", most)
+    monkeypatch.setattr(drawn, "MOST_POINTS", 25)
+    kappas: dict[str, Any] = {"kappa_s": list(range(1, 60)), "kappa_t": [*range(40), 70]}
+    metrics = ["rank_quality", "pointwise_rank_quality", "sample_q_nx", "trustworthiness"]
+    read = Read(cases.samples())
+    plane = cases.samples()[:, :2]
+    q = ss.evaluate(read.lazy(), {"a": plane, "b": plane[:, ::-1]}, metrics=metrics, **kappas)
+    projection = {"a": plane, "b": plane[:, ::-1]}
+    before = read.count
+    in_memory = q.compute()
+    once = read.count - before
+    page, count = reported(q, projection=projection)
+    assert (count, read.count - before) == (1, 2 * once)
+    own, wanted = Page(page), Page(ss.report(in_memory, projection=projection).html)
+    assert own.sections == wanted.sections
+    assert own.json("data-ranks")["points"] == wanted.json("data-ranks")["points"]
+    assert own.json("data-ranks") == wanted.json("data-ranks")
+
+
+def test_large_colours_are_computed_along_with_the_result() -> None:
+    read, plane = Read(cases.samples()), cases.samples()[:, :2]
+    name = "pointwise_rank_quality"
+    shades = ss.evaluate(read.lazy(), plane, metrics=name, kappa_s=[2, 9], kappa_t=[1, 4])[name]
+    q = ss.evaluate(read.lazy(), plane, metrics=["q_nx", "sample_q_nx"])
+    page, count = reported(q, projection=plane, pointwise=shades)
+    assert count == 1
+    wanted = Page(ss.report(q.compute(), projection=plane, pointwise=shades.compute()).html)
+    assert Page(page).json("data-ranks") == wanted.json("data-ranks")
+
+
+def test_silhouettes_of_a_lazy_clustering_are_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drawn, "MOST_POINTS", 25)
+    clusters = np.repeat([0, 1, 2], 30)
+    lazy = da.from_array(cases.samples(), chunks=(45, 4))
+    q = ss.evaluate(lazy, clusters, metrics=["sample_silhouette", "silhouette_score"])
+    page, count = reported(q, projection=clusters)
+    assert count == 1
+    pages = [Page(page), Page(ss.report(q.compute(), projection=clusters).html)]
+    sources = [[a["src"] for a in own.all("img")] for own in pages]
+    assert sources[0] == sources[1]
+    assert sources[0]
+
+
+def test_large_composites_are_thinned_before_they_are_computed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loading, "MOST_BYTES", 0)
+    som = ss.train(climate(), ss.Grid(4, 4), epochs=2, sample_dims="time", seed=0)
+    metrics = ["hits", "composite", "unit_label_entropy"]
+    labels = np.arange(60) % 3
+    asked: dict[str, Any] = {"labels": labels, "metrics": metrics, "sample_dims": "time"}
+    q = ss.evaluate(climate().chunk(time=30), {"one": som, "other": som}, **asked)
+    page, count = reported(q, projection={"one": som, "other": som})
+    assert count == 1
+    assert page.count("12 of 16 units, each with its row and column") == 2
+    assert "not shown here" not in page
 
 
 def climate() -> xr.DataArray:
@@ -136,3 +215,25 @@ def test_an_unknown_end_of_a_range_is_a_question_mark() -> None:
     table = Page(ss.report(q).html).sections["indices"]
     assert "[0, ?]" in table
     assert "unknown" not in table
+
+
+@pytest.mark.parametrize(
+    ("grid", "lines"),
+    [
+        (ss.Grid(4, 3, topology="hexagonal", periodic=True), 1),
+        (ss.Grid(4, 3, periodic="cols"), 2),
+        (ss.Grid.chain(12, periodic=True), 2),
+        (ss.Grid(4, 3), 0),
+    ],
+)
+def test_the_map_shows_where_it_goes_on_as_the_picture_does(grid: ss.Grid, lines: int) -> None:
+    cells = unit_cells(grid)
+    assert len(cells.seams) == lines
+    drawn_by_plot = cells_of(grid).glued()
+    assert all(map(np.array_equal, cells.seams, drawn_by_plot))
+    som = ss.train(cases.samples(), grid, epochs=1, seed=0)
+    q = ss.evaluate(cases.samples(), som, metrics=["hits", "quantization_error"])
+    page = Page(ss.report(q).html)
+    words = "Where the map goes on at the other side, its border is dashed."
+    assert (words in page.sections["maps"]) is (lines > 0)
+    assert ('"name":"seams"' in page.data["figures-map"]) is (lines > 0)

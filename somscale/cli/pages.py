@@ -13,6 +13,7 @@ import xarray as xr
 from somscale.cli.inputs import Question, candidate_name
 from somscale.cli.results import check_place
 from somscale.codebook import read_codebook
+from somscale.engine.readers.urls import Url
 from somscale.errors import InputError
 from somscale.evaluate import evaluate
 from somscale.metrics.asking.problem import READING
@@ -26,7 +27,7 @@ _MOST_SAMPLES: Final = 20_000
 
 _MOST_NAMES: Final = 5
 
-_SHARED: Final = {*READING, "distance", "p", "ties"} - {"sample_weights"}
+_SHARED: Final = {*READING, "distance", "p", "ties", "norm"} - {"sample_weights"}
 
 
 def write_report(
@@ -47,7 +48,7 @@ def write_report(
         _write(q, output, projection=projection, labels=labels, title=options["title"])
 
 
-def check_page(path: Path, inputs: Sequence[Path], *, overwrite: bool, option: str) -> None:
+def check_page(path: Path, inputs: Sequence[Path | Url], *, overwrite: bool, option: str) -> None:
     """Refuse a page that cannot be written, before anything is computed."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"a report is written as .html, not {path.name!r}")
@@ -92,7 +93,7 @@ def _sources(found: Mapping[str, Sequence[Any]]) -> dict[str, str]:
     """Names of what a command line names, for the page's provenance; of paths the last part."""
     told = {}
     for what, several in found.items():
-        names = [one.name if isinstance(one, Path) else str(one) for one in several]
+        names = [one.name if isinstance(one, Path | Url) else str(one) for one in several]
         more = [f"and {len(names) - _MOST_NAMES:,} more"] if len(names) > _MOST_NAMES else []
         if names:
             told[what] = ", ".join([*names[:_MOST_NAMES], *more])
@@ -121,13 +122,23 @@ def _pointwise(question: Question, result: xr.Dataset) -> xr.DataArray | None:
         return None
     if "sample_anchors" in result.attrs:
         return None
-    if question.workspace is not None:
-        return None
     given: dict[str, Any] = {n: v for n, v in question.settings.items() if n in _SHARED}
     given |= {n: spread(surface[n].values.tolist()) for n in ("kappa_s", "kappa_t")}
+    samples, kept = _reading_only(question)
     name = "pointwise_rank_quality"
-    found = evaluate(question.samples, question.projection, metrics=name, **given)
+    found = evaluate(samples, question.projection, metrics=name, **given, **kept)
     return found[name].compute()
+
+
+def _reading_only(question: Question) -> tuple[Any, dict[str, Any]]:
+    """The samples, and the workspace that serves its ranks, in which colours are not kept."""
+    place = question.workspace
+    if place is None:
+        return question.samples, {}
+    workspace = Workspace(place.name if isinstance(place, Workspace) else place, mode="r")
+    if isinstance(question.samples, Workspace):
+        return workspace, {}
+    return question.samples, {"store": workspace}
 
 
 def _projection(kind: str, paths: Sequence[Path], q: xr.Dataset) -> Any:

@@ -62,6 +62,14 @@ def call_later(function: Any, *arguments: Any, name: str, **settings: Any) -> De
     return result
 
 
+def compute_together(values: Sequence[Any]) -> tuple[Any, ...]:
+    """Compute collections of any kind in one go, so that what they share is done once."""
+    import dask
+
+    found: tuple[Any, ...] = dask.compute(*values)
+    return found
+
+
 def array_of(values: AnyArray) -> da.Array:
     """A small array that is known already."""
     import dask.array as da

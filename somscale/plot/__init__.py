@@ -4,6 +4,11 @@ Every function takes the data first and then keywords alone: `ax` (by default th
 axes), and further ones that go to the artist.  It returns the artist, or the axes of several
 panels; it shows nothing and changes no setting of matplotlib.  Labels and units come from the
 data's attributes.
+
+Labels have room under a layout of matplotlib, ``plt.subplots(layout="constrained")``, or where
+the picture is saved by ``savefig(..., bbox_inches="tight")``.  With neither, the margins of a
+figure 100 mm wide are narrower than labels of axes, of these pictures as of any others; legends
+and colour bars keep inside the figure even so.
 """
 
 from __future__ import annotations

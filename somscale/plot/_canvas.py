@@ -16,7 +16,15 @@ from somscale.plot._room import keep_room
 from somscale.plot.cells import Cells, cells_of, discs_of, is_lattice
 from somscale.topology import Grid
 
-__all__ = ["draw_colored", "draw_edges", "draw_frame", "draw_polygons", "name_axes", "polygons_of"]
+__all__ = [
+    "bar_side",
+    "draw_colored",
+    "draw_edges",
+    "draw_frame",
+    "draw_polygons",
+    "name_axes",
+    "polygons_of",
+]
 
 HATCH: Final = "//////"
 _HATCH_COLOR: Final = "#b0b0b0"
@@ -63,7 +71,7 @@ def draw_colored(
     artist.autoscale_None()
     _draw_missing(ax, polygons[np.ma.getmaskarray(shown)], artist)
     if colorbar and shown.count():
-        color_bar(artist, ax, label, location=_bar_side(ax))
+        color_bar(artist, ax, label, location=bar_side(ax))
     return artist
 
 
@@ -88,7 +96,8 @@ def _draw_missing(ax: Axes, polygons: Float, like: PolyCollection) -> None:
         )
 
 
-def _bar_side(ax: Axes) -> Literal["right", "bottom"]:
+def bar_side(ax: Axes) -> Literal["right", "bottom"]:
+    """Return where a colour bar has room beside the cells."""
     box = ax.dataLim
     return "bottom" if box.width > _WIDE * box.height else "right"
 

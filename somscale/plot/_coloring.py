@@ -70,7 +70,7 @@ def coloring_of(
     return Coloring(np.split(codes, ends), label, classes, colors)
 
 
-def _values_for(values: Any, name: str) -> Any:
+def _values_for(values: Any, name: Any) -> Any:
     """The values of one embedding."""
     if isinstance(values, xr.Dataset):
         if _POINTWISE not in values.data_vars:
@@ -79,7 +79,8 @@ def _values_for(values: Any, name: str) -> Any:
         values = values[_POINTWISE]
     if isinstance(values, Mapping):
         if name not in values:
-            raise InputError(f"there are no values of {name!r}, only of {', '.join(values)}")
+            held = ", ".join(map(str, values))
+            raise InputError(f"there are no values of {name!r}, only of {held}")
         return values[name]
     if isinstance(values, xr.DataArray) and "candidate" in values.dims:
         return of_candidate(values, name if values.sizes["candidate"] > 1 else None)

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from somscale.plot._figures import CATEGORIES, OTHER, title_of
+from somscale.plot._figures import CATEGORIES, OTHER, folded, title_of
 from somscale.plot._placing import add_legend, label_width
 from somscale.plot._reading import hinted, labelled, only_dims, variable_of
 
@@ -78,6 +78,8 @@ def draw_curves(
             low, high = (end.values[number] for end in curves.ends)
             _draw_band(ax, x, low, high, lines[-1])
     _mark_zero(ax, curves.values)
+    if not np.isfinite(curves.values.values).any():
+        ax.text(0.5, 0.5, "no values", transform=ax.transAxes, ha="center", va="center")
     ax.set_xlabel(labelled(curves.values[curves.along], curves.along, width=label_width(ax, "x")))
     ax.set_ylabel(hinted(curves.values, width=label_width(ax, "y")))
     if ax.get_xscale() == "linear" and np.array_equal(x, np.round(x)):
@@ -118,4 +120,4 @@ def _explain(ax: Axes, lines: list[Line2D], *, bands: bool) -> None:
     if len(handles) > 1 or bands:
         add_legend(ax, handles, labels)
     elif labels:
-        ax.set_title(labels[0], fontsize="medium")
+        ax.set_title(folded(labels[0], 40), fontsize="medium")

@@ -10,9 +10,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
+
+from somscale.plot._figures import columns_of, folded
 
 __all__ = [
     "add_legend",
@@ -31,6 +34,8 @@ __all__ = [
 _FEW: Final = 8  # lines of a legend that may find room among curves, or above them
 _SIZES: Final = {"small": 12, "x-small": 18, "xx-small": math.inf}  # and how many lines of it
 _GAP: Final = 0.04  # inches
+_COLUMNS: Final = 20  # of a line of a legend
+_MOST_COLUMNS: Final = 28  # of names that are left in one line
 _LABEL: Final = 0.2  # inches, by which a neighbour's upright label may reach into a cell
 
 
@@ -44,6 +49,7 @@ def figure_of(ax: Axes) -> Figure:
 
 def add_legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> Legend:
     """Add a legend where it hides no line: in the axes, else above them, or beside many lines."""
+    labels = _folded(labels)
     if len(handles) > _FEW:
         return legend_beside(ax, handles, labels)
     layout = figure_of(ax).get_layout_engine()
@@ -89,11 +95,12 @@ def legend_beside(
     Where no layout engine parts the axes from others at their right, the legend is put into
     them, if it hides no point there.
     """
+    handles, labels = _as_many_as_fit(ax, handles, _folded(labels))
     style: dict[str, Any] = {
         "title": title,
         "handlelength": 1.4,
         "labelspacing": 0.3 if len(handles) <= 12 else 0.1,
-        "fontsize": next(size for size, most in _SIZES.items() if len(handles) <= most),
+        "fontsize": _size_for(len(handles)),
         "title_fontsize": "small",
         "alignment": "left",
     }
@@ -105,6 +112,32 @@ def legend_beside(
     legend = ax.legend(handles, labels, **style)
     _give_room(ax, legend)
     return legend
+
+
+def _size_for(count: int) -> str:
+    return next(size for size, most in _SIZES.items() if count <= most)
+
+
+def _as_many_as_fit(
+    ax: Axes, handles: Sequence[Any], labels: list[str]
+) -> tuple[list[Any], list[str]]:
+    """The names that a legend as high as the figure has room for, and how many more there are."""
+    size = FontProperties(size=_size_for(len(handles))).get_size_in_points()
+    high = figure_of(ax).get_figheight() * 72
+    most = max(3, int(0.92 * high / (1.2 * size)) - sum(label.count("\n") for label in labels))
+    if len(labels) <= most:
+        return list(handles), labels
+    rest = Line2D([], [], linestyle="none")
+    return [*handles[: most - 1], rest], [
+        *labels[: most - 1],
+        f"and {len(labels) - most + 1} more",
+    ]
+
+
+def _folded(labels: Sequence[str]) -> list[str]:
+    """Names in lines that leave half of a picture 100 mm wide to the axes."""
+    wide = any(columns_of(label) > _MOST_COLUMNS for label in labels)
+    return [folded(label, _COLUMNS) if wide else label for label in labels]
 
 
 def _has_neighbour(ax: Axes) -> bool:

@@ -63,10 +63,12 @@ def _chosen(specs: dict[str, Any], values: Any, source: xr.Dataset) -> dict[str,
                 return dict(specs[str(names[0])])
     found = list(specs.values())
     if any(spec != found[0] for spec in found):
-        names_text = ", ".join(map(repr, specs))
+        own: list[Any] = list(specs)
+        if "candidate" in source.coords:
+            own = np.atleast_1d(source["candidate"].values).tolist()
         raise InputError(
-            f"the result is of maps with different grids ({names_text}); choose one, as "
-            f"q.sel(candidate={next(iter(specs))!r})"
+            f"the result is of maps with different grids ({', '.join(map(repr, own))}); choose "
+            f"one, as q.sel(candidate={own[0]!r})"
         )
     return dict(found[0])
 

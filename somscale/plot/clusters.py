@@ -12,7 +12,7 @@ from matplotlib.collections import PolyCollection
 
 from somscale._types import Float
 from somscale.errors import InputError
-from somscale.plot._figures import CATEGORIES, INK, axes_or_current, title_of
+from somscale.plot._figures import CATEGORIES, INK, axes_or_current, folded, title_of
 from somscale.plot._placing import figure_of, label_width, size_of
 from somscale.plot._reading import hinted, of_candidate, variable_of
 
@@ -142,7 +142,7 @@ def _name_clusters(ax: Axes, edges: Float, sizes: dict[str, int], *, left_out: i
     for number in sorted(range(len(sizes)), key=lambda each: -list(sizes.values())[each]):
         if all(abs(centers[number] - centers[other]) >= line for other in chosen):
             chosen.append(number)
-    words = [f"{name} ({size:,})" for name, size in sizes.items()]
+    words = [f"{folded(name, 20, 2)} ({size:,})" for name, size in sizes.items()]
     ax.set_yticks(centers[chosen], [words[number] for number in chosen], fontsize=size)
     ax.tick_params(axis="y", length=0)
     notes = [f"{len(chosen)} of {len(sizes)} named"] if len(chosen) < len(sizes) else []

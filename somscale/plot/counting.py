@@ -9,6 +9,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import Colormap
+from matplotlib.ticker import MaxNLocator
 
 from somscale._types import Float
 from somscale.errors import InputError
@@ -93,6 +94,8 @@ def coranking_matrix(
         axes.set_xlabel(label_of(single["rank_out"], "rank in the projection"))
         axes.set_ylabel(label_of(single["rank_in"], "rank among the samples"))
         axes.set_title(title_of(single), fontsize="medium")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_locator(MaxNLocator("auto", integer=True))
         return mesh
 
     per = "" if step == 1 else f", mean of {step} × {step} ranks"

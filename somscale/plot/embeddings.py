@@ -91,7 +91,7 @@ def embedding(
     Points whose place is not finite are left out; those without a value are grey.
     """
     several = isinstance(points, Mapping)
-    each: dict[str, Any] = dict(points) if several else {"": points}
+    each: dict[Any, Any] = dict(points) if several else {"": points}
     if several:
         refuse_axes(ax, len(each))
     planes = [_plane(one, components) for one in each.values()]
@@ -206,7 +206,7 @@ def _draw_cells(ax: Axes, layer: _Layer, cells: Cells, keywords: dict[str, Any])
 
 def _with_key(
     draw: Callable[[int, Axes], PathCollection | QuadMesh],
-    each: dict[str, Any],
+    each: dict[Any, Any],
     layers: list[_Layer],
     coloring: Coloring,
     *,
@@ -218,7 +218,7 @@ def _with_key(
     label, scaled = _label(layers, coloring), layers[0].values is not None
     bar = colorbar and scaled and not coloring.classes
     if several:
-        drawn: Any = panels(list(each), draw, label=label, colorbar=bar)
+        drawn: Any = panels(list(map(str, each)), draw, label=label, colorbar=bar)
         last = drawn[min(len(drawn), 3) - 1]
     else:
         last = axes_or_current(axes)

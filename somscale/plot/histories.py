@@ -60,7 +60,7 @@ def training(som: Any, *, ax: Axes | None = None, **keywords: Any) -> list[Line2
         said = values.assign_attrs(long_name=str(values.attrs.get("long_name", name)).split(",")[0])
         axes.set_ylabel(label_of(said, name, width=28), color=color)
         axes.tick_params(axis="y", colors=color)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.06 * float(values.max()) or 1.0)
         lines[-1].set_label(name.replace("_", " "))
     ax.set_xlabel(label_of(som["epoch"], "epoch"))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -108,9 +108,9 @@ def _pairs(conn: Any, grid: Grid) -> tuple[Int, Float]:
         keys, counts = np.unique(low.astype(np.int64) * grid.size + high, return_counts=True)
         return np.column_stack(np.divmod(keys, grid.size)), counts.astype(float)
     given: Any = conn if issparse(conn) else np.asarray(conn, dtype=float)
+    if given.shape != (grid.size, grid.size):
+        raise InputError(f"conn has shape {given.shape}; the grid has {grid.size} units")
     matrix = coo_array(given)
-    if matrix.shape != (grid.size, grid.size):
-        raise InputError(f"conn has shape {matrix.shape}; the grid has {grid.size} units")
     if abs(matrix - matrix.T).max() > 0 or matrix.data.min(initial=0) < 0:
         raise InputError(
             "conn is not symmetric and at least 0, as CONN is; CADJ becomes so as conn + conn.T"

@@ -16,7 +16,7 @@ from somscale.codebook import as_map
 from somscale.codebook.opening import as_codebook
 from somscale.engine.readers.axes import Axes as FeatureAxes
 from somscale.errors import InputError
-from somscale.plot._canvas import draw_colored, draw_frame, polygons_of
+from somscale.plot._canvas import bar_side, draw_colored, draw_frame, polygons_of
 from somscale.plot._figures import SEQUENTIAL, color_bar, label_of
 from somscale.plot.features import feature_name, places_of
 
@@ -90,7 +90,7 @@ def component_planes(
         ax.set_axis_off()
         ax.set_title(textwrap.fill(name, _TITLE_WIDTH), fontsize="small")
         if colorbar and not shared:
-            bar = color_bar(artist, ax, fraction=0.15)
+            bar = color_bar(artist, ax, location=bar_side(ax), fraction=0.15)
             if np.nanmin(plane) < np.nanmax(plane):
                 bar.locator = MaxNLocator(nbins=3)
                 bar.update_ticks()
@@ -138,7 +138,7 @@ def _panels(axes: Any, count: int, ncols: int | None, positions: Float) -> NDArr
     rows = math.ceil(count / side)
     width = _FIGURE_WIDTH / min(side, 3)
     wide, high = np.ptp(positions, axis=0) + 1
-    height = 0.75 * width * min(max(high / wide, 0.3), 2.0) + 0.35
+    height = 0.75 * width * min(max(high / wide, 0.3), 2.0) + 0.35 + 0.2 * (high / wide < 0.6)
     size = (max(side, 2) * width, rows * height + 0.35)
     _, grid = pyplot.subplots(rows, side, figsize=size, squeeze=False, layout="constrained")
     for ax in grid.flat[count:]:

@@ -104,6 +104,13 @@ def units_figure(cells: Any) -> dict[str, Any]:
         }
         source = ColumnDataSource(values | corners, name="units")
         plot.patches("xs", "ys", source=source, **style)
+    if cells.seams:
+        # lines are nan-parted: a dash pattern then goes on along each
+        x, y = (
+            np.concatenate([[*line[:, axis], np.nan] for line in cells.seams]) for axis in (0, 1)
+        )
+        seams = ColumnDataSource({"x": np.round(x, 3), "y": np.round(y, 3)}, name="seams")
+        plot.line("x", "y", source=seams, line_color=_INK, line_width=2, line_dash=[7, 4])
     cursor = ColumnDataSource({"x": [np.nan], "y": [np.nan]}, name="unit_cursor")
     ring = {"line_color": _CURSOR, "line_width": 3, "fill_color": None}
     plot.scatter("x", "y", source=cursor, size=14, **ring)

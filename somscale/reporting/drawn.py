@@ -11,10 +11,16 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from somscale.errors import InputError
+from somscale.reporting.result import Result
 
-__all__ = ["MOST_POINTS", "Draw", "draw", "points_of"]
+__all__ = ["MOST_CANDIDATES", "MOST_POINTS", "POINT", "Draw", "draw", "draw_of", "points_of"]
 
 MOST_POINTS: Final = 5_000
+MOST_CANDIDATES: Final = 24
+"""Embeddings whose points are drawn."""
+POINT: Final = "drawn sample"
+_ALL_POINTS: Final = 30_000
+_FEWEST: Final = 500
 _SEED: Final = 0
 
 
@@ -44,11 +50,15 @@ class Draw:
         )
 
     def of(self, values: xr.DataArray, dims: Sequence[Hashable]) -> xr.DataArray:
-        """The values of the drawn samples, their dims in the place of which stands ``point``."""
+        """The values of the drawn samples, their dims in the place of which stands a new one."""
+        return values if POINT in values.dims else self.pick(values, dims).compute()
+
+    def pick(self, values: xr.DataArray, dims: Sequence[Hashable]) -> xr.DataArray:
+        """The same, as lazy as the values are."""
         shape = tuple(values.sizes[dim] for dim in dims)
         found = np.unravel_index(self.places, shape)
-        where = {d: xr.DataArray(p, dims="point") for d, p in zip(dims, found, strict=True)}
-        return values.isel(where).compute()
+        where = {d: xr.DataArray(p, dims=POINT) for d, p in zip(dims, found, strict=True)}
+        return values.isel(where)
 
 
 def draw(n_samples: int, most: int = MOST_POINTS) -> Draw:
@@ -57,6 +67,22 @@ def draw(n_samples: int, most: int = MOST_POINTS) -> Draw:
         return Draw(np.arange(n_samples), n_samples)
     chosen = np.random.default_rng(_SEED).choice(n_samples, size=most, replace=False)
     return Draw(np.sort(chosen), n_samples)
+
+
+def draw_of(result: Result) -> Draw:
+    """Draw the samples of a page: fewer for each embedding where there are many.
+
+    Raises
+    ------
+    InputError
+        The result does not say how many samples there were.
+    """
+    if result.n_samples is None:
+        raise InputError("the result does not say of how many samples it is; evaluate anew")
+    if result.kind != "embedding":
+        return draw(result.n_samples, MOST_POINTS)
+    count = min(len(result.heads), MOST_CANDIDATES)
+    return draw(result.n_samples, min(MOST_POINTS, max(_FEWEST, _ALL_POINTS // count)))
 
 
 def points_of(
@@ -88,7 +114,7 @@ def points_of(
         own = [dim for dim in dims if dim in values.dims] or [values.dims[0]]
         _check(int(np.prod([values.sizes[d] for d in own])), drawn, what)
         rows = drawn.of(values, own)
-        return np.asarray(rows.transpose("point", ...).values)
+        return np.asarray(rows.transpose(POINT, ...).values)
     if not hasattr(values, "shape"):
         values = np.asarray(values)
     _check(len(values), drawn, what)

@@ -18,9 +18,11 @@ from somscale.reporting.blocks import number
 from somscale.reporting.result import Result
 from somscale.topology import Grid
 
-__all__ = ["MOST_FIELDS", "UnitFields", "codes_of", "unit_fields_of"]
+__all__ = ["MOST_FEATURES", "MOST_FIELDS", "UnitFields", "codes_of", "thinned", "unit_fields_of"]
 
 MOST_FIELDS: Final = 12
+MOST_FEATURES: Final = 4
+"""Maps whose fields are drawn."""
 _MOST_CELLS: Final = 180
 _ACROSS: Final = ("lon", "longitude", "x", "east", "easting")
 _UP: Final = ("lat", "latitude", "y", "north", "northing")
@@ -91,6 +93,26 @@ def codes_of(som: TrainedMap) -> xr.DataArray:
     return xr.DataArray(values, dims=dims, coords=features.coords, attrs=facts)
 
 
+def thinned(array: xr.DataArray, most: int) -> xr.DataArray:
+    """What is drawn of large fields, as lazy as they are: fewer cells, maps, and perhaps units.
+
+    Parameters
+    ----------
+    array : DataArray, (candidate, unit, …)
+        Composites or code vectors.
+    most : int
+        Bytes beyond which units are left out, all but twelve that are spread evenly.
+    """
+    dims = [dim for dim in array.dims if dim not in ("candidate", "unit")]
+    array = array.isel({d: slice(None, None, -(-array.sizes[d] // _MOST_CELLS)) for d in dims})
+    if "candidate" in array.dims:
+        array = array.isel(candidate=slice(MOST_FEATURES))
+    if array.nbytes <= most or array.sizes["unit"] <= MOST_FIELDS:
+        return array
+    spread = _spread(array.sizes["unit"])
+    return array.isel(unit=spread).assign_coords(unit=spread)
+
+
 def unit_fields_of(
     result: Result, array: xr.DataArray, candidate: int, grid: Grid | None
 ) -> UnitFields | None:
@@ -98,9 +120,15 @@ def unit_fields_of(
     dims = array.dims[1:]
     if len(dims) != 2 or array.dims[0] != "unit" or min(array.sizes[d] for d in dims) < 2:
         return None
-    chosen, which = _chosen(result, candidate, _units(result, array, candidate))
+    count = _units(result, array, candidate)
+    if array.sizes["unit"] < result.q.sizes.get("unit", 0):
+        chosen = array["unit"].values[array["unit"].values < count]
+        which, places = f"{len(chosen)} of {count:,} units", np.arange(len(chosen))
+    else:
+        chosen, which = _chosen(result, candidate, count)
+        places = chosen
     thin = {d: slice(None, None, -(-array.sizes[d] // _MOST_CELLS)) for d in dims}
-    own = array.isel({"unit": chosen, **thin}).compute()
+    own = array.isel({"unit": places, **thin}).compute()
     if str(dims[0]).lower() in _ACROSS and str(dims[1]).lower() in _UP:
         dims = dims[::-1]
     own = own.transpose("unit", *dims)
@@ -130,11 +158,15 @@ def _chosen(result: Result, candidate: int, units: int) -> tuple[NDArray[np.int6
         return np.arange(units), "all units"
     hits = next(iter(result.named("hits", "frequency")), None)
     if hits is None or result.own_dims(hits) != ("unit",):
-        spread = np.linspace(0, units - 1, MOST_FIELDS).round().astype(np.int64)
-        return spread, f"{MOST_FIELDS} of {units:,} units"
+        return _spread(units), f"{MOST_FIELDS} of {units:,} units"
     values = np.nan_to_num(result.of(result.q[hits], candidate).values[:units].astype(float))
     most = np.sort(np.argsort(-values, kind="stable")[:MOST_FIELDS])
     return most, f"the {MOST_FIELDS} of {units:,} units with the most samples"
+
+
+def _spread(units: int) -> NDArray[np.int64]:
+    """Twelve units, evenly from the first to the last."""
+    return np.linspace(0, units - 1, MOST_FIELDS).round().astype(np.int64)
 
 
 def _scale(values: NDArray[Any]) -> tuple[Normalize, Any]:

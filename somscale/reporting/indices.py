@@ -78,7 +78,7 @@ def _arrays(result: Result) -> Iterator[list[Cell]]:
     """Rows of indices along ranks and other parameters: one each, at a place or with a few."""
     for name in filter(lambda name: in_table(result, name), result.arrays):
         dims = [str(dim) for dim in result.own_dims(name)]
-        array = result.q[name]
+        array = result.array(name)
         array = array.isel({d: nearest(array[d].values, PLACES[d]) for d in dims if d in PLACES})
         rest = [d for d in dims if d not in PLACES]
         parted = [d for d in rest if d != "temperature" and array.sizes[d] > 1]
@@ -130,7 +130,7 @@ def _array_row(result: Result, name: str, one: xr.DataArray, at: set[str]) -> li
     facts["direction"] = result.direction(name)
     place = {d: one[d].item() for d in map(str, result.own_dims(name)) if d in one.coords}
     ends = {
-        end: _listed(result.q[f"{name}_{end}"].sel(place))
+        end: _listed(result.array(f"{name}_{end}").sel(place))
         for end in _ENDS
         if f"{name}_{end}" in result.q
     }

@@ -17,6 +17,7 @@ from somscale.topology import Grid
 __all__ = ["MOST_UNITS", "map_explorer", "packed", "unit_fields"]
 
 MOST_UNITS: Final = 4_096
+_SEAM: Final = "Where the map goes on at the other side, its border is dashed."
 _MOST_FIELDS: Final = 24
 _MOST_VALUES: Final = 400_000
 
@@ -32,7 +33,7 @@ def unit_fields(result: Result) -> Iterator[tuple[str, xr.DataArray]]:
         dims = result.own_dims(name)
         if dims[:1] != ("unit",) or not set(dims[1:]) <= set(PARAMETERS):
             continue
-        yield name, result.q[name].isel({dim: 0 for dim in dims[1:]})
+        yield name, result.array(name).isel({dim: 0 for dim in dims[1:]})
 
 
 def map_explorer(result: Result, grids: Sequence[Grid | None]) -> Explorer | None:
@@ -72,11 +73,12 @@ def _explorer(
     from somscale.reporting.bokeh_figures import units_figure
 
     shown = {m["name"] for m in maps}
-    figures = [
-        units_figure(unit_cells(grid))
+    cells = [
+        unit_cells(grid)
         for name, grid in zip(result.heads, grids, strict=True)
         if name in shown and grid is not None
     ]
+    figures = [units_figure(own) for own in cells]
     data = {
         "fields": [_facts(result, n, a) for n, a in fields.items()],
         "maps": maps,
@@ -88,8 +90,10 @@ def _explorer(
         if left_out
         else ""
     )
+    seam = f" {_SEAM}" if any(own.seams for own in cells) else ""
     intro = (
-        f"Point at a unit, or tap it, to read its values; choose what colours the cells.{beyond}"
+        "Point at a unit, or tap it, to read its values; choose what colours the cells."
+        f"{seam}{beyond}"
     )
     return Explorer("map", figures, data, intro)
 

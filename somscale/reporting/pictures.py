@@ -20,8 +20,8 @@ from matplotlib.ticker import Formatter, LogFormatter
 
 from somscale import plot
 from somscale.reporting.blocks import Block, Gallery, Picture, Text, number
-from somscale.reporting.drawn import draw, points_of
-from somscale.reporting.feature_fields import UnitFields, codes_of, unit_fields_of
+from somscale.reporting.drawn import draw_of, points_of
+from somscale.reporting.feature_fields import MOST_FEATURES, UnitFields, codes_of, unit_fields_of
 from somscale.reporting.map_explorer import MOST_UNITS, unit_fields
 from somscale.reporting.result import Result
 from somscale.reporting.wording import distinct
@@ -40,7 +40,6 @@ _FIELDS: Final = (
 )
 _MOST_PANELS: Final = 8
 _MOST_MAPS: Final = 6
-_MOST_FEATURES: Final = 4
 _MOST_NAME: Final = 24
 _SETTINGS: Final[dict[Any, Any]] = {
     "text.parse_math": False,  # "$" in a name is a dollar
@@ -136,12 +135,12 @@ class Pictures:
         if not names or not self.projection or self.result.n_samples is None:
             return []
         name = names[0]
-        drawn = draw(self.result.n_samples)
+        drawn = draw_of(self.result)
         dims = self.result.sample_dims(name)
         given = [(c, self.projection.get(h)) for c, h in enumerate(self.result.heads)]
         pictures = []
         for place, clusters in [(c, own) for c, own in given if own is not None][:_MOST_PANELS]:
-            own = self.result.of(self.result.q[name], place)
+            own = self.result.of(self.result.array(name), place)
             values = drawn.of(own, dims)
             labels = points_of(clusters, drawn, dims, self.result.q[name], "the clustering")
             whose = f" of {self.result.heads[place]}" if self.result.candidates else ""
@@ -193,10 +192,10 @@ class Pictures:
         """Composites, or code vectors, of up to twelve units of each map, as fields."""
         found = [*self.result.named("composite"), *self.result.named("codes")]
         pictures = []
-        for place, grid in enumerate(grids[:_MOST_FEATURES]):
+        for place, grid in enumerate(grids[:MOST_FEATURES]):
             som = self.projection.get(self.result.heads[place])
             if found:
-                array = self.result.of(self.result.q[found[0]], place)
+                array = self.result.of(self.result.array(found[0]), place)
             elif som is not None:
                 array = codes_of(som)
             else:
@@ -207,8 +206,8 @@ class Pictures:
                 self.drawn |= set(found[:1])
         if not pictures:
             return []
-        beyond = len(grids) - _MOST_FEATURES
-        few = [f"The first {_MOST_FEATURES} of {len(grids)} maps have their fields here."]
+        beyond = len(grids) - MOST_FEATURES
+        few = [f"The first {MOST_FEATURES} of {len(grids)} maps have their fields here."]
         return [Gallery(pictures, wide=True), *([Text(few)] if beyond > 0 else [])]
 
     def _feature(self, own: UnitFields, place: int) -> Picture:

@@ -10,30 +10,27 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from somscale.reporting.blocks import Explorer
-from somscale.reporting.drawn import MOST_POINTS, Draw, draw, points_of
+from somscale.reporting.drawn import MOST_CANDIDATES, Draw, draw_of, points_of
 from somscale.reporting.indices import PLACES, nearest
 from somscale.reporting.map_explorer import packed
 from somscale.reporting.result import Result
-from somscale.reporting.shades import shades_of
+from somscale.reporting.shades import Shades
 from somscale.reporting.wording import distinct
 
 __all__ = ["rank_explorer"]
 
 _MOST_CELLS: Final = 128
-_MOST_CANDIDATES: Final = 24
-_ALL_POINTS: Final = 30_000
-_FEWEST: Final = 500
 _MOST_CLASSES: Final = 10
 
 
 def rank_explorer(
-    result: Result, projection: Mapping[str, Any], labels: Any, pointwise: xr.DataArray | None
+    result: Result, projection: Mapping[str, Any], labels: Any, shades: Sequence[Shades]
 ) -> Explorer | None:
     """Heat maps and points of what the result has; None where it has neither."""
     from somscale.reporting.bokeh_figures import heat_figure, points_figure
 
-    names = result.heads[:_MOST_CANDIDATES]
-    points = _points(result, projection, labels, pointwise, len(names))
+    names = result.heads[:MOST_CANDIDATES]
+    points = _points(result, projection, labels, shades, len(names))
     heat = _heat(result, len(names), [] if points is None else points[0]["pairs"])
     if heat is None and points is None:
         return None
@@ -76,10 +73,11 @@ def _heat(result: Result, count: int, pairs: Sequence[Sequence[int]]) -> dict[st
     name = next((n for n in result.named("rank_quality") if len(result.own_dims(n)) == 2), None)
     if name is None:
         return None
-    array = result.q[name].transpose(..., "kappa_t", "kappa_s")
+    array = result.array(name).transpose(..., "kappa_t", "kappa_s")
+    most = array.size if name in result.parts else _MOST_CELLS
     own = {"kappa_s": [s for s, _ in pairs], "kappa_t": [t for _, t in pairs]}
     few = {
-        d: np.union1d(_few(array.sizes[d], _MOST_CELLS), np.flatnonzero(np.isin(array[d], own[d])))
+        d: np.union1d(_few(array.sizes[d], most), np.flatnonzero(np.isin(array[d], own[d])))
         for d in ("kappa_s", "kappa_t")
     }
     array = array.isel(few).compute()
@@ -124,15 +122,14 @@ def _points(
     result: Result,
     projection: Mapping[str, Any],
     labels: Any,
-    pointwise: xr.DataArray | None,
+    shades: Sequence[Shades],
     count: int,
 ) -> tuple[dict[str, Any], Draw, NDArray[np.float64]] | None:
     """Places and colours of the drawn points; None without an embedding."""
     if result.kind != "embedding" or not projection or result.n_samples is None:
         return None
     held = [projection.get(name) for name in result.heads[:count]]
-    most = max(_FEWEST, min(MOST_POINTS, _ALL_POINTS // count))
-    drawn = draw(result.n_samples, most)
+    drawn = draw_of(result)
     like = next((n for n in result.arrays if result.sample_dims(n)), None)
     dims = result.sample_dims(like) if like else ()
     known = None if like is None else result.q[like]
@@ -141,7 +138,6 @@ def _points(
     first = next((p for p in places if p is not None), None)
     if first is None:
         return None
-    shades = shades_of(result, pointwise)
     shaded = [_shaded_pair(s.values, drawn, result, count) for s in shades]
     found: dict[str, Any] = {
         "x": [None if p is None else packed(p[:, 0]) for p in places],
@@ -188,7 +184,7 @@ def _fields(result: Result, drawn: Draw, count: int) -> list[dict[str, Any]]:
     found = []
     for name in result.arrays:
         dims = result.sample_dims(name)
-        array = result.q[name]
+        array = result.array(name)
         spec = result.spec_of(name)
         if not dims or dims != result.own_dims(name) or array.dtype.kind != "f":
             continue

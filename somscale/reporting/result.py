@@ -44,6 +44,8 @@ class Result:
     ----------
     names : list of str
         The candidates' own names; none where one thing was judged without a name.
+    parts : dict of str to DataArray
+        In memory, what is drawn of variables of which no more is.
 
     Raises
     ------
@@ -65,6 +67,11 @@ class Result:
             )
         self.names = _names(q)
         self.q = _readable(q, self.names)
+        self.parts: dict[str, xr.DataArray] = {}
+
+    def array(self, name: str) -> xr.DataArray:
+        """A variable, or what is drawn of it: some of its samples, units or κ."""
+        return self.parts.get(name, self.q[name])
 
     @cached_property
     def candidates(self) -> list[str]:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import xarray as xr
-
 from somscale.engine.planview import Plan
 from somscale.reporting.blocks import Block, Explorer, Section, Text
 from somscale.reporting.cells import grids_of
 from somscale.reporting.given import given_labels, given_projections, given_qualities
 from somscale.reporting.indices import PLACES, in_table, index_table
-from somscale.reporting.loading import load, loaded
+from somscale.reporting.loading import load
 from somscale.reporting.map_explorer import map_explorer, unit_fields
 from somscale.reporting.pictures import Pictures
 from somscale.reporting.provenance import plan_section, provenance
 from somscale.reporting.rank_explorer import rank_explorer
 from somscale.reporting.result import Result
+from somscale.reporting.shades import Shades
 from somscale.reporting.summary import summary
 from somscale.reporting.tables import cluster_table, comparison_table
 
@@ -29,13 +28,12 @@ def sections(
     """All sections that have something to show, in their order."""
     projection = given_projections(result, projection)
     labels = given_labels(result, labels)
-    pointwise = loaded(given_qualities(result, pointwise))
-    load(result, points=bool(projection))
+    shades = load(result, given_qualities(result, pointwise), points=bool(projection))
     pictures = Pictures(result, projection)
     found = [
         summary(result),
         _maps(result, projection, pictures),
-        _ranks(result, projection, labels, pointwise),
+        _ranks(result, projection, labels, shades),
         Section("curves", "Curves", pictures.curves()),
         Section("distances", "Distances", pictures.distances()),
         Section("clusters", "Clusters", [*pictures.silhouettes(), *cluster_table(result)]),
@@ -98,9 +96,9 @@ def _maps(result: Result, projection: Any, pictures: Pictures) -> Section:
     return section
 
 
-def _ranks(result: Result, projection: Any, labels: Any, pointwise: xr.DataArray | None) -> Section:
+def _ranks(result: Result, projection: Any, labels: Any, shades: list[Shades]) -> Section:
     section = Section("ranks", "Ranks: what is near stays near")
-    explorer = rank_explorer(result, projection, labels, pointwise)
+    explorer = rank_explorer(result, projection, labels, shades)
     if explorer is None:
         return section
     section.blocks.append(explorer)

@@ -84,7 +84,7 @@ SENTENCES: Final[dict[str, str]] = {
     "unit_continuity": "Whether those who are near a unit's samples in the data are near on the "
     "map: it falls with every neighbour that is torn away, by how far it went.",
     "unit_rank_quality": "How many pairs of a unit's samples are near in either space (rank up to "
-    "κs) and change by no more than κt ranks, over κs.",
+    "κs) and change by no more than κt ranks, over κs, or over what the mean sample has.",
     "bmu": "The unit whose code vector is the nearest to each sample.",
     "second_bmu": "The unit whose code vector is the second-nearest to each sample.",
     "distance": "How far each sample is from the code vector that stands for it.",
@@ -127,7 +127,7 @@ SENTENCES: Final[dict[str, str]] = {
     "more than κt ranks, over κs and samples; beyond small κt it also counts pairs that leave "
     "the nearest, and can pass 1.",
     "pointwise_rank_quality": "How many of a sample's pairs are near in either space (rank up to "
-    "κs) and change by no more than κt ranks, over κs.",
+    "κs) and change by no more than κt ranks, over κs, or over what the mean sample has.",
     "k_max": "The neighbourhood size at which the projection keeps the most beyond chance: what "
     "is nearer is local, what is farther is global.",
     "q_local": "How well neighbourhoods up to K_max are kept.",

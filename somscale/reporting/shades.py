@@ -17,9 +17,9 @@ MOST_PAIRS: Final = 8
 """Values of κs, and of κt, at which points are coloured."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Shades:
-    """Point-wise rank quality: one variable at one pair (κs, κt)."""
+    """Point-wise rank quality: one variable at one pair (κs, κt), of all or of drawn samples."""
 
     kappa_s: int
     kappa_t: int
