@@ -204,6 +204,7 @@ class CoRanking:
         kappa_t: Any,
         side: Literal["both", "row", "column"] = "both",
         *,
+        norm: Literal["lueks", "region"] = "lueks",
         ties: str | None = None,
     ) -> xr.DataArray:
         """Quality of ranks of every sample, as `pointwise_rank_quality` gives it.
@@ -215,6 +216,8 @@ class CoRanking:
         side : {"both", "row", "column"}
             Pairs (i, j) and (j, i); those of the sample's own neighbours; or of those whose
             neighbour it is.
+        norm : {"lueks", "region"}
+            As for :meth:`evaluate`, whose value is the mean over samples.
 
         Returns
         -------
@@ -226,7 +229,8 @@ class CoRanking:
         InputError
             κs or κt out of range, or too many of them.
         """
-        given = {"kappa_s": kappa_s, "kappa_t": kappa_t, "side": side, "ties": ties}
+        own = {"side": side, "norm": norm}
+        given = {"kappa_s": kappa_s, "kappa_t": kappa_t, **own, "ties": ties}
         return self._index("pointwise_rank_quality", embedding, given)
 
     def curves(

@@ -499,6 +499,22 @@ def pairs_inside(pair: tuple[Array, Array, Array, Array], kappa_s: int, kappa_t:
     return found
 
 
+def pointwise_rank_quality(
+    pair: tuple[Array, Array, Array, Array],
+    kappa_s: int,
+    kappa_t: int,
+    side: str = "both",
+    norm: str = "lueks",
+) -> Array:
+    """Q′_i(κs, κt) of every sample, over κs or over the mean sample's pairs of the region."""
+    n = len(pair[0])
+    kept = pairs_inside(pair, kappa_s, kappa_t)
+    row, column = kept.sum(axis=1), kept.sum(axis=0)
+    size = kappa_s if norm == "lueks" else pairs_inside(pair, kappa_s, n).sum() / n
+    own: Array = {"row": row, "column": column, "both": (row + column) / 2}[side]
+    return own / size
+
+
 def _tied(table: Any, rows: Sequence[int]) -> float:
     first, last = spans(table)
     n = len(first)

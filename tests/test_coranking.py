@@ -98,6 +98,11 @@ def test_equals_evaluate_bit_for_bit(keep: Any, given: str) -> None:
         cr.pointwise(embedding, **pairs, side="row"),
         ss.metrics.pointwise_rank_quality(samples, embedding, **pairs, side="row", **reading),
     )
+    norm: Any = {**pairs, "norm": "region"}
+    xr.testing.assert_identical(
+        cr.pointwise(embedding, **norm),
+        ss.metrics.pointwise_rank_quality(samples, embedding, **norm, **reading),
+    )
     xr.testing.assert_identical(
         cr.matrix(embedding, 15).compute(),
         ss.metrics.coranking_matrix(samples, embedding, k_max=15, **reading).compute(),

@@ -490,6 +490,38 @@ def test_means_over_samples_are_the_value(case: Case, ties: Any) -> None:
     assert np.array_equal(every, value(m.pointwise_rank_quality, stats, **ends))
 
 
+@each_policy
+@pytest.mark.parametrize("norm", ["lueks", "region"])
+@settings(max_examples=8, deadline=None)
+@given(case=cases())
+def test_quality_of_samples_in_both_norms(case: Case, norm: str, ties: Any) -> None:
+    n = len(case[0])
+    stats = plain.stats_of(*case, ties=ties, sample_pairs=[(1, 1), (1, n - 2), (2, 1), (2, n - 2)])
+    pair = plain.pair_spans(*case, ties)
+    whole = value(m.rank_quality, stats, kappa_s=[1, 2], kappa_t=[1], norm=norm)
+    for side in ("both", "row", "column"):
+        facts: Any = {"kappa_s": [1, 2], "kappa_t": [1], "side": side, "norm": norm}
+        found = value(m.pointwise_rank_quality, stats, **facts)
+        for place in (0, 1):
+            wanted = plain.pointwise_rank_quality(pair, place + 1, 1, side, norm)
+            np.testing.assert_allclose(found[:, place, 0], wanted, rtol=1e-12, atol=1e-14)
+        assert np.allclose(found.mean(axis=0), whole, rtol=1e-12)
+        assert side != "row" or found.max() <= 2 + 1e-12
+
+
+def test_the_norm_of_the_region_knows_samples_that_take_no_part() -> None:
+    stats = plain.stats_of(*tables([0, 1, 3], [0, 3, 1]), sample_pairs=[(1, 0), (1, 1)])
+    assert stats.samples is not None
+    holed = [np.vstack([own, [[np.nan] * 2]]) for own in (stats.samples.inside,) * 2]
+    part = replace(stats.samples, inside=holed[0], inside_back=holed[1])
+    facts: Any = {"kappa_s": [1], "kappa_t": [0], "norm": "region", "side": "row"}
+    found = value(m.pointwise_rank_quality, replace(stats, samples=part), **facts)[:, 0, 0]
+    np.testing.assert_array_equal(
+        found[:3], value(m.pointwise_rank_quality, stats, **facts)[:, 0, 0]
+    )
+    assert np.isnan(found[3])
+
+
 def test_values_of_a_sample() -> None:
     x_table, y_table = tables([0, 1, 3, 6, 10], [0, 10, 6, 3, 1])
     stats = plain.stats_of(x_table, y_table, sample_ks=[3, 1], sample_pairs=[(1, 1)])

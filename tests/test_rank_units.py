@@ -90,6 +90,17 @@ def test_sides_of_the_quality_of_ranks(side: str) -> None:
         metrics.unit_rank_quality(SAMPLES, SOM, side="left")
 
 
+def test_the_norm_of_the_region() -> None:
+    near: dict[str, Any] = {"kappa_s": 6, "kappa_t": 4, "norm": "region"}
+    found = metrics.unit_rank_quality(SAMPLES, SOM, **near)
+    pair = reference.pair_spans(*tables("map"), "expected")
+    own = reference.pointwise_rank_quality(pair, 6, 4, "both", "region")
+    np.testing.assert_allclose(found, means(own, units_of()), rtol=1e-11)
+    hits = metrics.hits(SAMPLES, SOM)
+    whole = metrics.rank_quality(SAMPLES, SOM, **near)
+    assert (found.fillna(0) * hits).sum() / N == pytest.approx(whole.item(), rel=1e-11)
+
+
 def test_weights_of_the_survey() -> None:
     for name, part in (("unit_trustworthiness", 0), ("unit_continuity", 1)):
         found = getattr(metrics, name)(SAMPLES, SOM, k=6, ties="weighted")

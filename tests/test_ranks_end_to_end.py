@@ -670,10 +670,36 @@ def test_values_of_samples_have_the_value_as_their_mean(ties: str) -> None:
         whole = getattr(m, name)(x, places, k=[1, 7, 90], ties=ties)
         np.testing.assert_allclose(each.mean("sample"), whole, rtol=1e-12)
     near = {"kappa_s": [1, 9], "kappa_t": [0, 30], "ties": ties}
-    whole = m.rank_quality(x, places, **near)
-    for side in ("both", "row", "column"):
-        each = m.pointwise_rank_quality(x, places, side=side, **near)
-        np.testing.assert_allclose(each.mean("sample"), whole, rtol=1e-12)
+    for norm in ("lueks", "region"):
+        whole = m.rank_quality(x, places, norm=norm, **near)
+        for side in ("both", "row", "column"):
+            each = m.pointwise_rank_quality(x, places, side=side, norm=norm, **near)
+            np.testing.assert_allclose(each.mean("sample"), whole, rtol=1e-12)
+            assert each.attrs["norm"] == norm
+
+
+def test_samples_in_the_norm_of_the_region() -> None:
+    x, places = made(60)
+    pair = plain.pair_spans(plain.square_distances(x), plain.square_distances(places), "index")
+    near: dict[str, Any] = {"kappa_s": 7, "kappa_t": 4, "norm": "region"}
+    for side in ("both", "row"):
+        found = m.pointwise_rank_quality(
+            da.from_array(x, chunks=(23, 2)), places, side=side, **near
+        )
+        wanted = plain.pointwise_rank_quality(pair, 7, 4, side, "region")
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+        assert found.attrs["range"] == ("[0, 2]" if side == "row" else "[0, inf)")
+    # asked for along with others, and with all pairs at which it is not worth a note
+    q = ss.evaluate(x, places, metrics={
+        "all": ("pointwise_rank_quality", {"kappa_t": 58, "norm": "region"}),
+        "own": ("pointwise_rank_quality", {"kappa_t": 58}),
+        "few": ("pointwise_rank_quality", {"kappa_t": 4, "norm": "region", "side": "row"}),
+    }, kappa_s=7)  # fmt: skip
+    np.testing.assert_allclose(q["few"], wanted, rtol=1e-13)
+    assert q["all"].mean().item() == pytest.approx(1, rel=1e-13)
+    assert "note" not in q["own"].attrs
+    with pytest.raises(InputError, match="pointwise_rank_quality: norm is one of"):
+        m.pointwise_rank_quality(x, places, norm="own")
 
 
 # --- samples that are drawn

@@ -15,7 +15,9 @@ from somscale.metrics.values import Noted, Value
 from somscale.reductions.rank_stats import RankSamples, RankStats
 
 __all__ = [
+    "NORMS",
     "SIDES",
+    "check_form",
     "pointwise_rank_quality",
     "sample_continuity",
     "sample_q_nx",
@@ -23,6 +25,7 @@ __all__ = [
 ]
 
 SIDES: Final = ("both", "row", "column")
+NORMS: Final = ("lueks", "region")
 _NONE: Final = f"samples that take no part; {BEYOND}"
 _TRUST: Final = "Venna & Kaski 2001, Neighborhood preservation in nonlinear projection methods: An "
 _WEIGHTED: Final = {("ties", "weighted"): {"lower": float("nan")}}
@@ -138,32 +141,36 @@ def sample_continuity(
     return _along_k(lambda at, ks: without_excess(at(samples.excess_out), 1, n, ks), stats, k)
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
+def check_form(parameters: Mapping[str, Any]) -> None:
+    """Refuse an unknown side or norm."""
     check_choice(parameters, "side", SIDES)
+    check_choice(parameters, "norm", NORMS)
+
+
+_KEPT: Final = "with min(rho, r) <= kappa_s and |rho - r| <= kappa_t"
+_REGION: Final = "N / #{all pairs with min(rho, r) <= kappa_s}"
+_HALVES: Final = "sum over j of pairs (i, j) and (j, i)"
+_ROW: Final = f"#{{j: pair (i, j) {_KEPT.replace('with', 'has')}}}"
+_COLUMN: Final = f"#{{j: pair (j, i) {_KEPT.replace('with', 'has')}}}"
 
 
 @rank_index(
     tables=("samples",),
     long_name="quality of ranks Q' of a sample",
-    definition="1 / (2 kappa_s) sum over j of pairs (i, j) and (j, i) with min(rho, r) <= kappa_s "
-    "and |rho - r| <= kappa_t",
+    definition=f"1 / (2 kappa_s) {_HALVES} {_KEPT}",
     direction="higher",
     upper=float("inf"),
     dims=("sample", "kappa_s", "kappa_t"),
     source=LUEKS,
-    check=_check,
+    check=check_form,
     undefined="samples that take no part; κs beyond the number of neighbours that dropped "
     "samples leave",
     variants={
-        ("side", "row"): {
-            "upper": 2.0,
-            "definition": "1 / kappa_s #{j: pair (i, j) has min(rho, r) <= kappa_s and "
-            "|rho - r| <= kappa_t}",
-        },
-        ("side", "column"): {
-            "definition": "1 / kappa_s #{j: pair (j, i) has min(rho, r) <= kappa_s and "
-            "|rho - r| <= kappa_t}",
-        },
+        ("side", "row"): {"upper": 2.0, "definition": f"1 / kappa_s {_ROW}"},
+        ("side", "column"): {"definition": f"1 / kappa_s {_COLUMN}"},
+        ("norm", "region"): {"definition": f"{_REGION}, times half the {_HALVES} {_KEPT}"},
+        (("norm", "region"), ("side", "row")): {"definition": f"{_REGION}, times {_ROW}"},
+        (("norm", "region"), ("side", "column")): {"definition": f"{_REGION}, times {_COLUMN}"},
     },
 )
 def pointwise_rank_quality(
@@ -172,6 +179,7 @@ def pointwise_rank_quality(
     kappa_s: Any = None,
     kappa_t: Any = None,
     side: str = "both",
+    norm: str = "lueks",
     ties: str | None = None,
     space: str | None = None,
     distance: Any = "euclidean",
@@ -181,18 +189,23 @@ def pointwise_rank_quality(
 
     Q′_i = 1/(2κs) Σ_{j≠i} [pair (i, j) + pair (j, i)], where a pair counts if
     min(ρ, r) ≤ κs and |ρ − r| ≤ κt; κs = 1..N − 1, κt ≥ 0.  The mean over samples is
-    `rank_quality` as published.
+    `rank_quality` of the same norm.
 
     Parameters
     ----------
     side : {"both", "row", "column"}
         "both": as above.  "row": 1/κs Σ_j pair (i, j), of the sample's own neighbours.
         "column": 1/κs Σ_j pair (j, i), of those whose neighbour it is.
+    norm : {"lueks", "region"}
+        "lueks": over κs, as above.  "region": over the mean number of pairs (i, j) with
+        min(ρ, r) ≤ κs that a sample i has, in the place of κs.
 
     Notes
     -----
-    Not in [0, 1]: a sample may be near to many.  The article has a further factor 1/N, with
-    which the *sum* over samples is Q′.
+    Not in [0, 1], in neither norm: a sample may be near to many; of the side "row" the range
+    is [0, 2].  The article has a further factor 1/N, with which the *sum* over samples is Q′.
+    In the norm "region" every sample is divided by one number, that of the mean sample: the
+    values tell which samples are above and below `rank_quality`, and are no shares themselves.
     """
     samples, n = _samples_in(stats), stats.n_samples
     counts = samples.inside if side == "row" else samples.inside_back
@@ -206,9 +219,20 @@ def pointwise_rank_quality(
     taken = (near >= 1) & (near < n)
     wanted = [(s, t) for s in near[taken].tolist() for t in far.tolist()]
     found = _at(counts, known, wanted).reshape(len(counts), -1, len(far))
-    values = found / near[taken][:, None]
+    size = near[taken] if norm == "lueks" else _mean_region(samples, n, near[taken])
+    values = found / size[:, None]
     if taken.all():
         return values
     whole = np.full((len(counts), len(near), len(far)), np.nan)
     whole[:, taken] = values
     return Noted(whole, f"kappa_s is from 1 to N - 1 = {n - 1} for N = {n}")
+
+
+def _mean_region(samples: RankSamples, n_samples: int, kappa_s: Int) -> Float:
+    """How many pairs (i, j) with min(ρ, r) ≤ κs a sample i has in the mean, by κs.
+
+    These are the pairs that are kept at a tolerance that no rank exceeds.
+    """
+    near, far = samples.pairs.T
+    columns = [np.flatnonzero((near == s) & (far >= n_samples - 2))[0] for s in kappa_s.tolist()]
+    return np.asarray(np.nanmean(samples.inside[:, columns], axis=0))

@@ -10,6 +10,7 @@ import numpy as np
 from somscale._types import AnyArray, Float, Int
 from somscale.metrics.checks import check_choice
 from somscale.metrics.ranks.along import BEYOND, LEE, LUEKS, along_k, ks_of, rank_index, snapped
+from somscale.metrics.ranks.pointwise import NORMS
 from somscale.metrics.spec import Variants
 from somscale.metrics.values import Noted, Value
 from somscale.reductions.rank_stats import RankCurves, RankStats, RankSurface
@@ -21,7 +22,6 @@ __all__ = [
     "regions_of",
 ]
 
-_NORMS: Final = ("lueks", "region")
 _COUNTS: Final[Variants] = {("ties", "expected"): {"dtype": "float64"}}
 _BEYOND: Final = "κs beyond the number of neighbours that dropped samples leave"
 
@@ -36,7 +36,7 @@ def _quality_of(surface: RankSurface, kappa_s: Int, kappa_t: Int, norm: str) -> 
 
 
 def _check(parameters: Mapping[str, Any]) -> None:
-    check_choice(parameters, "norm", _NORMS)
+    check_choice(parameters, "norm", NORMS)
 
 
 @rank_index(

@@ -8,11 +8,10 @@ from typing import Any, Final
 import numpy as np
 
 from somscale._types import Int
-from somscale.metrics.checks import check_choice
 from somscale.metrics.public import IndexFunction, map_index
 from somscale.metrics.ranks.along import BEYOND, LEE, LUEKS
 from somscale.metrics.ranks.pointwise import (
-    SIDES,
+    check_form,
     pointwise_rank_quality,
     sample_continuity,
     sample_q_nx,
@@ -137,10 +136,6 @@ def unit_continuity(
     return _means(sample_continuity, ranks, bmu, grid, k=k)
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
-    check_choice(parameters, "side", SIDES)
-
-
 @map_index(
     **_FACTS,
     long_name="quality of ranks Q' of each unit",
@@ -148,7 +143,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
     "(j, i) with min(rho, r) <= kappa_s and |rho - r| <= kappa_t",
     dims=("unit", "kappa_s", "kappa_t"),
     source=LUEKS,
-    check=_check,
+    check=check_form,
     undefined="units without samples; κs beyond the number of neighbours that dropped samples "
     "leave",
     variants={
@@ -164,6 +159,7 @@ def unit_rank_quality(
     kappa_s: Any = None,
     kappa_t: Any = None,
     side: str = "both",
+    norm: str = "lueks",
     ties: str | None = None,
     space: str | None = None,
     distance: Any = "euclidean",
@@ -172,14 +168,17 @@ def unit_rank_quality(
     """How many neighbours of each unit's samples keep their rank to within a tolerance.
 
     The mean of `pointwise_rank_quality` over the samples whose best-matching unit it is; nan
-    for units without any.  Weighted by hits, its mean over units is `rank_quality` as
-    published.
+    for units without any.  Weighted by hits, its mean over units is `rank_quality` of the same
+    norm.
 
     Parameters
     ----------
     side : {"both", "row", "column"}
         "both": pairs (i, j) and (j, i), half each.  "row": (i, j), of the samples' own
         neighbours.  "column": (j, i), of those whose neighbours they are.
+    norm : {"lueks", "region"}
+        "lueks": over κs.  "region": over the mean number of pairs (i, j) with min(ρ, r) ≤ κs
+        that a sample i has, of all samples.
     """
-    given = {"kappa_s": kappa_s, "kappa_t": kappa_t, "side": side}
+    given = {"kappa_s": kappa_s, "kappa_t": kappa_t, "side": side, "norm": norm}
     return _means(pointwise_rank_quality, ranks, bmu, grid, **given)
