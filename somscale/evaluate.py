@@ -66,7 +66,8 @@ def evaluate(
         A map (a path leads to any file that :func:`somscale.read_codebook` reads), an
         embedding (sample, component),
         or a clustering (one label a sample).  A dict of candidates of one kind adds the dim
-        ``candidate``; the samples are read once for all maps, and twice for all
+        ``candidate``, of their names, texts or all of them integers; the samples are read
+        once for all maps, and twice for all
         clusterings: for their centroids, and about these; pairs and ranks of all maps or
         embeddings take one walk.
     labels : array_like, (sample,), optional

@@ -18,6 +18,7 @@ from filelock import FileLock
 
 import somscale as ss
 import somscale.plot
+import somscale.testing
 from somscale.cli import main
 from somscale.metrics.spec import all_specs
 
@@ -71,6 +72,7 @@ def expected_names() -> set[str]:
     modules = {"metrics", "plot"}
     own = {f"somscale.{name}" for name in ss.__all__ if name not in {*modules, "__version__"}}
     own |= {f"somscale.metrics.{name}" for name in ss.metrics.__all__}
+    own |= {f"somscale.testing.{name}" for name in somscale.testing.__all__}
     return own | {f"somscale.plot.{name}" for name in somscale.plot.__all__}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from somscale._version import __version__
-from somscale.cli import compare_command, report_command, store_commands
+from somscale.cli import compare_command, report_command, store_commands, train_command
 from somscale.cli.command import Group, telling_what_is_kept
 from somscale.cli.options import JUDGING, PATH, STORE, with_options
 
@@ -133,5 +133,7 @@ for _command in (
     store_commands.store,
     store_commands.verify,
     store_commands.info,
+    train_command.train,
+    train_command.project,
 ):
     main.add_command(_command)

@@ -65,7 +65,7 @@ def _by_candidate(result: xr.Dataset) -> str:
     rows = []
     for name in result["candidate"].values.tolist():
         own = result.sel(candidate=name)
-        row = [name, _short(own["mean_rank"].item())]
+        row = [str(name), _short(own["mean_rank"].item())]
         row += ["yes" if own["on_front"].item() else ""] if fronted else []
         rows.append([*row, *(_cell(own.sel(metric=metric)) for metric in metrics)])
     return table_text(heads, rows)
@@ -78,7 +78,7 @@ def _by_metric(result: xr.Dataset) -> str:
         own = result.sel(metric=metric)
         cells = [_cell(own.sel(candidate=name)) for name in names]
         rows.append([metric, *cells, _ARROWS.get(str(own["direction"].item()), "")])
-    return table_text(["index", *names, "best"], rows)
+    return table_text(["index", *map(str, names), "best"], rows)
 
 
 def _cell(one: xr.Dataset) -> str:
@@ -97,7 +97,7 @@ def _front(result: xr.Dataset) -> list[str]:
     if "on_front" not in result:
         return []
     names = result["candidate"].values[result["on_front"].values]
-    text = ", ".join(names.tolist()) or "none"
+    text = ", ".join(map(str, names)) or "none"
     return [f"\nOn the front of quantization and topographic error: {text}"]
 
 
@@ -108,7 +108,8 @@ def _best(own: xr.Dataset) -> list[str]:
         return []
     if "indistinguishable" not in own or np.isnan(own["indistinguishable"].values).all():
         return [f"{name}: {best} is best"]
-    names = own["candidate"].values[own["indistinguishable"].values == 1].tolist()
+    same = own["candidate"].values[own["indistinguishable"].values == 1]
+    names = [str(known) for known in same]
     others = [other for other in names if other != best]
     if not others:
         return [f"{name}: {best} is best"]

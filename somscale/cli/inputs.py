@@ -18,6 +18,7 @@ from somscale.codebook import read_codebook
 from somscale.codebook.formats.numpy_files import load_arrays
 from somscale.engine.planview import Plan
 from somscale.engine.readers.paths import expand
+from somscale.engine.readers.urls import Url
 from somscale.engine.readers.variables import fitting_variables
 from somscale.errors import InputError
 from somscale.evaluate import evaluate, plan
@@ -27,7 +28,8 @@ from somscale.workspace.places import is_workspace
 from somscale.workspace.results import names as names_of
 from somscale.workspace.results import read_map
 
-__all__ = ["Question", "candidate_name", "paths", "read_question", "reading_of"]
+__all__ = ["Question", "candidate_name", "column_of", "map_of", "paths", "read_question"]
+__all__ += ["reading_of"]
 
 _PARAMETERS = (
     *("kernel", "neighborhood", "convention", "distance", "p", "cost"),
@@ -82,7 +84,7 @@ def read_question(
     own = _workspace(files, options, writes=writes)
     settings: dict[str, Any] = {"metrics": list(options["metrics"]) or "all"}
     if options["labels"] is not None:
-        settings["labels"] = _column(files, options["labels"], own)
+        settings["labels"] = column_of(files, options["labels"], own)
     if options.get("unit_clusters") is not None:
         settings["unit_clusters"] = _unit_clusters(options["unit_clusters"])
     if options["temperature"]:
@@ -98,14 +100,16 @@ def read_question(
 
 
 def _workspace(
-    files: Sequence[Path], options: Mapping[str, Any], *, writes: bool
+    files: Sequence[Path | Url], options: Mapping[str, Any], *, writes: bool
 ) -> Workspace | None:
     """The workspace that DATA is, if it is one; only to read where nothing may be written."""
     if not any(map(is_workspace, files)):
         return None
     if len(files) > 1:
         raise InputError("DATA is a workspace, or files of samples, and not both; name one of them")
-    return Workspace(files[0], mode="a" if writes and os.access(files[0], os.W_OK) else "r")
+    # of a URL it is not known before
+    takes = isinstance(files[0], Url) or os.access(files[0], os.W_OK)
+    return Workspace(files[0], mode="a" if writes and takes else "r")
 
 
 def _run_settings(options: Mapping[str, Any], own: Workspace | None) -> dict[str, Any]:
@@ -120,7 +124,7 @@ def _run_settings(options: Mapping[str, Any], own: Workspace | None) -> dict[str
     return chosen
 
 
-def paths(data: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
+def paths(data: Sequence[Path], options: Mapping[str, Any]) -> list[Path | Url]:
     """The files and stores that a command line names to be read."""
     columns = [candidate_name(text)[1] for text in (*options["clusters"], *options["embeddings"])]
     columns += [options["labels"]] if options["labels"] else []
@@ -130,7 +134,7 @@ def paths(data: Sequence[Path], options: Mapping[str, Any]) -> list[Path]:
     return [*expand([str(path) for path in data]), *named]
 
 
-def reading_of(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, Any]:
+def reading_of(files: Sequence[Path | Url], options: Mapping[str, Any]) -> dict[str, Any]:
     """How the samples are read."""
     reading: dict[str, Any] = {}
     if options["coslat"]:
@@ -157,7 +161,7 @@ def reading_of(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, A
         reading["sample_dims"] = dims
         # what the command calls labels or clusters is no feature
         named = (options.get(kind, ()) for kind in ("clusters", "embeddings"))
-        others = {options.get("labels"), *itertools.chain(*named)}
+        others = {options.get("labels"), options.get("sample_weights"), *itertools.chain(*named)}
         names = names or [
             n for n in fitting_variables(open_dataset(files[0]), dims) if n not in others
         ]
@@ -166,7 +170,9 @@ def reading_of(files: Sequence[Path], options: Mapping[str, Any]) -> dict[str, A
     return reading
 
 
-def _projection(files: Sequence[Path], options: Mapping[str, Any], own: Workspace | None) -> Any:
+def _projection(
+    files: Sequence[Path | Url], options: Mapping[str, Any], own: Workspace | None
+) -> Any:
     kinds = [options[name] for name in ("maps", "clusters", "embeddings")]
     if sum(map(bool, kinds)) != 1:
         raise InputError(
@@ -176,10 +182,10 @@ def _projection(files: Sequence[Path], options: Mapping[str, Any], own: Workspac
     if maps:
         kept = own or known_workspace(options["store"])
         named = [candidate_name(str(path)) for path in maps]
-        found: dict[str, Any] = {name: _map(Path(path), kept) for name, path in named}
+        found: dict[str, Any] = {name: map_of(Path(path), kept) for name, path in named}
     else:
         named = [candidate_name(text) for text in clusters or embeddings]
-        found = {name: _column(files, text, own) for name, text in named}
+        found = {name: column_of(files, text, own) for name, text in named}
     if len(found) < len(maps or clusters or embeddings):
         raise InputError("two candidates have the same name; give them others, as in NAME=FILE")
     return found if len(found) > 1 else next(iter(found.values()))
@@ -193,7 +199,7 @@ def candidate_name(text: str) -> tuple[str, str]:
     return name, rest
 
 
-def _map(path: Path, kept: Workspace | None) -> xr.Dataset:
+def map_of(path: Path, kept: Workspace | None) -> xr.Dataset:
     """A map from a file, or that of this name in the workspace."""
     if kept is not None and not path.exists() and str(path) in names_of(kept.location, "maps"):
         som = read_map(kept.location, str(path))
@@ -202,7 +208,7 @@ def _map(path: Path, kept: Workspace | None) -> xr.Dataset:
     return read_codebook(path)
 
 
-def _column(files: Sequence[Path], name: str, own: Workspace | None) -> Any:
+def column_of(files: Sequence[Path | Url], name: str, own: Workspace | None) -> Any:
     """One value a sample, or some: a .npy file, or a variable of the samples' archive."""
     if name.endswith(".npy"):
         try:
@@ -235,7 +241,7 @@ def _coordinate(workspace: Workspace, name: str) -> xr.DataArray:
     return coords[name].load()
 
 
-def _variable(path: Path, name: str) -> xr.DataArray:
+def _variable(path: Path | Url, name: str) -> xr.DataArray:
     if path.suffix == ".npy":
         raise InputError(f"{name!r} is no .npy file, and {str(path)!r} has no variables")
     dataset = open_dataset(path)

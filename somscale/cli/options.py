@@ -8,11 +8,38 @@ from typing import Any
 
 import click
 
-__all__ = ["DATA", "EXPONENT", "JUDGING", "PATH", "READING", "RUNNING", "STORE", "with_options"]
+from somscale.engine.readers.urls import Url
+from somscale.errors import InputError
+
+__all__ = [
+    "DATA",
+    "EXPONENT",
+    "JUDGING",
+    "PATH",
+    "PLACE",
+    "READING",
+    "RUNNING",
+    "STORE",
+    "with_options",
+]
 
 PATH = click.Path(path_type=Path)
 
-DATA = click.argument("data", type=PATH, nargs=-1, required=True)
+
+class _Place(click.Path):
+    """A path or a URL, which a `pathlib.Path` would spoil."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        try:
+            url = Url.of(value)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+        return super().convert(value, param, ctx) if url is None else url
+
+
+PLACE = _Place(path_type=Path)
+
+DATA = click.argument("data", type=PLACE, nargs=-1, required=True)
 READING = [
     click.option(
         "--variable",
@@ -150,7 +177,8 @@ JUDGING = [
     click.option(
         "--norm",
         type=click.Choice(["lueks", "region"]),
-        help="Of rank_quality: as published, or the share of pairs, in [0, 1]. Default: lueks.",
+        help="Of rank_quality, also by sample or unit: over κs as published, or over the pairs "
+        "that are near. Default: lueks.",
     ),
     EXPONENT,
     click.option(

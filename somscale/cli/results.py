@@ -17,6 +17,7 @@ from somscale.cli.curves import RANK_DIMS, curve_tables, is_curve, own_dims, wit
 from somscale.cli.tables import table_text
 from somscale.cli.wording import in_options
 from somscale.engine.planview import Plan
+from somscale.engine.readers.urls import Url
 from somscale.errors import InputError
 from somscale.metrics.spec import all_specs, range_text
 
@@ -32,14 +33,14 @@ _SHORT_DIMS = {"temperature", "part", "pair", *RANK_DIMS}
 _ERRORS = ("_standard_error", "_interval_low", "_interval_high")
 
 
-def check_target(path: Path, inputs: Sequence[Path], *, overwrite: bool) -> None:
+def check_target(path: Path, inputs: Sequence[Path | Url], *, overwrite: bool) -> None:
     """Refuse a target that cannot be written, or is read, before anything is computed."""
     store.check_target(path)
     check_place(path, inputs, overwrite=overwrite)
 
 
 def check_place(
-    path: Path, inputs: Sequence[Path], *, overwrite: bool, option: str = "--output"
+    path: Path, inputs: Sequence[Path | Url], *, overwrite: bool, option: str = "--output"
 ) -> None:
     """Refuse a place that is read, is taken, or cannot be written to; `option` names it."""
     target = path.resolve()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from somscale.cli.command import Command, telling_what_is_kept
-from somscale.cli.options import DATA, EXPONENT, PATH, READING, RUNNING, with_options
+from somscale.cli.options import DATA, EXPONENT, PATH, PLACE, READING, RUNNING, with_options
 
 __all__ = ["info", "store", "verify"]
 
@@ -77,7 +77,7 @@ def store(data: tuple[Path, ...], **options: Any) -> None:
 @click.option(
     "--samples",
     multiple=True,
-    type=PATH,
+    type=PLACE,
     metavar="DATA",
     help="Where the samples are, for a repair that needs them.",
 )

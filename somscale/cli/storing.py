@@ -11,6 +11,7 @@ from somscale.cli.wording import in_options
 from somscale.codebook import read_codebook
 from somscale.engine.readers.paths import expand
 from somscale.engine.readers.samples import Samples, open_samples
+from somscale.engine.readers.urls import Url
 from somscale.errors import InputError, SomscaleError
 from somscale.workspace import Workspace
 from somscale.workspace.findings import Verification
@@ -34,14 +35,18 @@ def workspace_for(data: Sequence[Path], options: Mapping[str, Any]) -> Workspace
     own = files[0] if len(files) == 1 and is_workspace(files[0]) else None
     if own is None and output is None:
         raise InputError("name the workspace with --output")
-    if own is not None and output is not None and Path(output).resolve() != own.resolve():
+    if own is not None and output is not None and _resolved(output) != own.resolve():
         raise InputError(f"{str(own)!r} is a workspace itself, and is filled; leave --output out")
-    if own is None and "://" not in output:
-        target = Path(output).resolve()
+    if own is None:
+        target = _resolved(output)
         for source in (path.resolve() for path in files):
             if target == source or target in source.parents or source in target.parents:
                 raise InputError(f"{output!r} is read by this command; name another --output")
     return Workspace(str(own) if own is not None else output)
+
+
+def _resolved(place: str) -> Path | Url:
+    return (Url.of(place) or Path(place)).resolve()
 
 
 def fill(workspace: Workspace, data: Sequence[Path], options: Mapping[str, Any]) -> None:

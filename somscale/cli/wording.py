@@ -15,7 +15,7 @@ _OPTIONS: Final = {
             *("kappa_s", "kappa_t", "k_max", "ties", "space", "norm"),
             *("sample_dims", "variable", "missing", "labels", "metrics", "cost", "convention"),
             *("unit_clusters", "distance", "p", "sample_anchors", "seed", "memory_budget"),
-            "intervals",
+            *("intervals", "sample_weights", "learning_rate", "algorithm", "kernel", "periodic"),
             *("store", "run", "samples", "overwrite", "dtype", "scheduler"),
         )
     },

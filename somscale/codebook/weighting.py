@@ -50,7 +50,7 @@ def trained_weights(attributes: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def warn_of_other_weights(
-    told: Mapping[str, Any] | None, weights: Float | None, *, name: str = ""
+    told: Mapping[str, Any] | None, weights: Float | None, *, name: str | int = ""
 ) -> None:
     """Warn where a map says it was trained with other feature weights than it is judged with.
 
@@ -60,12 +60,12 @@ def warn_of_other_weights(
         As :func:`trained_weights` gives it.
     weights : (D,) float64 or None
         What the map is judged with.
-    name : str
+    name : str or int
         The map's, where there are several.
     """
     if told is None:
         return
-    which = f"the map {name!r}" if name else "the map"
+    which = f"the map {name!r}" if name != "" else "the map"
     kind = told["feature_weights"]
     if kind is None:
         return  # to judge such a map by weights is a question of its own

@@ -20,7 +20,7 @@ __all__ = ["compare"]
 
 def compare(
     samples: Any,
-    candidates: Mapping[str, Any],
+    candidates: Mapping[str, Any] | Mapping[int, Any],
     metrics: Metrics = "all",
     *,
     labels: Any = None,
@@ -38,7 +38,8 @@ def compare(
     samples : array, DataArray, Dataset, Dask array, zarr.Array, CSR matrix, path(s) or Workspace
         The samples, as for :func:`somscale.evaluate`.
     candidates : dict
-        Names to two or more maps, embeddings or clusterings, all of one kind.
+        Names, texts or all of them integers, to two or more maps, embeddings or clusterings,
+        all of one kind.
     metrics : "all", name, sequence or mapping
         Indices or families, as for :func:`somscale.evaluate`; of "all" and of families those
         that are one number.  An index along a parameter is one number where one value is
@@ -73,7 +74,7 @@ def compare(
             Mean over the indices by which every candidate has a rank, each counted once:
             name the `metrics` that matter, for many of "all" measure the same.
         ``best(metric)``
-            The first of the candidates of lowest rank, "" where there is none.
+            The first of the candidates of lowest rank, as a text; "" where there is none.
         ``on_front(candidate)``
             For maps, where quantization and topographic error are asked for (by any label):
             whether no other map is as low in both and lower in one.

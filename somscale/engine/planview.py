@@ -12,7 +12,7 @@ from somscale.engine.pairs.cutting import PairPlan
 from somscale.reductions.base import Side
 from somscale.reductions.rank_walk import RankWalk
 
-__all__ = ["Plan", "Search"]
+__all__ = ["Plan", "Search", "pass_lines"]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Plan:
         lines = [f"<somscale.Plan: {', '.join(counts)}>"]
         for number, planned in enumerate(self.passes, 1):
             lines.append(f"pass {number}: {_reductions(planned)}")
-            lines += [f"  {name:<12} {text}" for name, text in _rows(planned)]
+            lines += pass_lines(planned)
         lines += [f"search: {found.name}\n  {found.expectation}" for found in self.searches]
         return "\n".join(lines)
 
@@ -92,6 +92,11 @@ class Plan:
         )
         indices = html.escape(", ".join(self.indices))
         return f"<div><strong>somscale plan</strong><p>{indices}</p>{heads}</div>"
+
+
+def pass_lines(planned: LinearPlan | PairPlan) -> list[str]:
+    """What one pass would read, do and hold, a line each."""
+    return [f"  {name:<12} {text}" for name, text in _rows(planned)]
 
 
 def _count(things: Sequence[object], one: str, several: str) -> str:

@@ -24,12 +24,12 @@ class _Silent:
     def __exit__(self, *failure: object) -> None:
         """Nothing was shown, so nothing is cleared."""
 
-    def update(self) -> None:
+    def update(self, count: int = 1) -> None:
         """Count nothing."""
 
 
-def progress_bar(total: int, label: str) -> tqdm[Any] | _Silent:
-    """A bar that counts tasks; silent unless the option ``progress`` is set.
+def progress_bar(total: int, label: str, unit: str = "task") -> tqdm[Any] | _Silent:
+    """A bar that counts tasks, or other units; silent unless the option ``progress`` is set.
 
     A notebook's stderr is no terminal but shows a plain bar well, and a plain
     bar needs no widgets.
@@ -39,4 +39,4 @@ def progress_bar(total: int, label: str) -> tqdm[Any] | _Silent:
     from tqdm import tqdm
 
     disable = False if "ipykernel" in sys.modules else None
-    return tqdm(total=total, desc=label, unit="task", disable=disable, leave=False)
+    return tqdm(total=total, desc=label, unit=unit, disable=disable, leave=False)

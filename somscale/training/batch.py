@@ -38,7 +38,7 @@ def train_batch(material: Material, codes: Float, settings: Settings, history: H
     """Train codes, one read of the samples an epoch."""
     shares = np.linspace(0, 1, settings.epochs)
     for temperature in settings.fall(settings.temperature, shares).tolist():
-        stats = material.read_units(codes)
+        stats = material.read_units(codes, history.label(settings.epochs))
         step = batch_step(stats, settings.grid, settings.kernel, temperature)
         history.missing = stats.missing_features
         history.n_samples = stats.n_samples

@@ -54,6 +54,12 @@ class History:
         for name, value in zip(_TEXTS, values, strict=True):
             self.rows[name].append(value)
 
+    def label(self, epochs: int) -> str:
+        """What a progress bar says of the epoch that comes, and of the one before."""
+        errors = self.rows["quantization_error"]
+        told = f", quantization error {errors[-1]:.6g}" if errors else ""
+        return f"epoch {len(errors) + 1} of {epochs}{told}"
+
     def settled(self, tolerance: float | None) -> bool:
         """Whether the last epoch moved the codes, or lowered the error, by too little to go on."""
         if tolerance is None:

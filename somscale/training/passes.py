@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from somscale._types import Float
 from somscale.codebook.passes import excluded_column, job_over, units_reduction, weights_column
+from somscale.engine.linear.job import LinearJob
 from somscale.engine.linear.run import run_job
 from somscale.engine.readers.samples import Samples
 from somscale.reductions.scatter import Scatter, ScatterReduction
@@ -31,14 +32,18 @@ class Material:
         """Whether samples are compared by the features that they have."""
         return self.samples.missing == "partial"
 
-    def read_units(self, codes: Float) -> UnitStats:
-        """What the units of a map hold; samples that no map can be trained on raise."""
+    def units_job(self, codes: Float) -> LinearJob:
+        """The read that an epoch of the batch rule is made of."""
         reduction = units_reduction(codes, self.samples, second=False, of_samples=True)
-        found: UnitStats = run_job(job_over(self.samples, [reduction]))[0]
+        return job_over(self.samples, [reduction])
+
+    def read_units(self, codes: Float, label: str = "reading") -> UnitStats:
+        """What the units of a map hold; samples that no map can be trained on raise."""
+        found: UnitStats = run_job(self.units_job(codes), label)[0]
         return found
 
-    def read_scatter(self, center: Float, scale: float) -> Scatter:
-        """Mean and covariance of the samples."""
+    def scatter_job(self, center: Float, scale: float) -> LinearJob:
+        """The read that finds mean and covariance of the samples."""
         samples = self.samples
         missing = "drop" if samples.missing == "drop_any_feature" else samples.missing
         reduction = ScatterReduction(
@@ -49,5 +54,9 @@ class Material:
             excluded=excluded_column(samples),
             missing=missing,
         )
-        found: Scatter = run_job(job_over(samples, [reduction]))[0]
+        return job_over(samples, [reduction])
+
+    def read_scatter(self, center: Float, scale: float) -> Scatter:
+        """Mean and covariance of the samples."""
+        found: Scatter = run_job(self.scatter_job(center, scale))[0]
         return found

@@ -15,7 +15,7 @@ from somscale.engine.readers.samples import Samples
 from somscale.errors import MemoryBudgetError
 from somscale.training.passes import Material
 
-__all__ = ["Plane", "find_plane"]
+__all__ = ["Plane", "find_plane", "way_of_plane"]
 
 _MOST: Final = 2048
 """Features, or samples, whose products are worth more than an epoch or two of training."""
@@ -73,14 +73,21 @@ def find_plane(material: Material, rows: Float, means: Float) -> Plane:
     through the N × N products of the samples, in two or three reads.  In features of
     weight 0 the axes are the regression on those of the others.
     """
-    n_rows, n_features = material.samples.shape
     scale = _power_of_two(float(np.abs(rows - means).max()))
-    plane = None
-    if n_features <= min(n_rows, _MOST):
+    plane, way = None, way_of_plane(material.samples)
+    if way == "features":
         plane = _by_features(material, means, scale)
-    elif n_rows < n_features and n_rows <= _MOST:
+    elif way == "samples":
         plane = _by_samples(material, scale)
     return plane or _of_rows(rows, material.samples.feature_weights, scale)
+
+
+def way_of_plane(samples: Samples) -> str:
+    """Through which products the plane is found: of "features", of "samples", or "" of neither."""
+    n_rows, n_features = samples.shape
+    if n_features <= min(n_rows, _MOST):
+        return "features"
+    return "samples" if n_rows < n_features and n_rows <= _MOST else ""
 
 
 def _power_of_two(largest: float) -> float:

@@ -20,6 +20,7 @@ from somscale.training.first_codes import check_init, first_codes
 from somscale.training.history import HISTORY_NAMES, History
 from somscale.training.notes import note_on
 from somscale.training.passes import Material
+from somscale.training.planning import refuse_too_many_units
 from somscale.training.settings import Algorithm, Schedule, checked_settings
 from somscale.training.stochastic import train_stochastic
 
@@ -118,7 +119,7 @@ def train(
     SampleValueError
         A sample is not finite, or none takes part.
     MemoryBudgetError
-        A pass does not fit the memory budget.
+        A pass, or the map itself, does not fit the memory budget.
 
     References
     ----------
@@ -134,6 +135,8 @@ def train(
     {'unit': 16, 'feature': 2}
     """
     opened = open_samples(samples, **reading)
+    if isinstance(grid, Grid):
+        refuse_too_many_units(grid, opened.shape[1])
     settings = checked_settings(
         grid,
         algorithm=algorithm,
@@ -174,9 +177,11 @@ def train(
 
 def _as_codebook(samples: Samples, codes: Float, grid: Grid) -> xr.Dataset:
     """The codes on the samples' own features."""
+    # where all dims are those of samples, the one feature has none
+    whole, dims = samples.whole(codes), samples.features.dims or ("feature",)
     weights = xr.DataArray(
-        samples.features.along(samples.whole(codes), 1),
-        dims=("unit", *samples.features.dims),
+        samples.features.along(whole, 1) if samples.features.dims else whole,
+        dims=("unit", *dims),
         coords=dict(samples.features.coords),
         attrs={"units": samples.units or "data units"},
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from somscale._types import Float, Int
+from somscale.engine.progress import progress_bar
 from somscale.engine.readers.columns import RowValues
 from somscale.engine.readers.peek import read_ranges
 from somscale.topology import Grid
@@ -35,24 +36,27 @@ def train_stochastic(
     for epoch in range(settings.epochs):
         before = columns.copy()
         sums, temperature = np.zeros(3), settings.temperature[0]
-        for values, weights in task.read(epoch):
-            shares = np.arange(step + 1, step + len(values) + 1) / task.n_steps
-            step += len(values)
-            temperatures = settings.fall(settings.temperature, shares)
-            stochastic_loops.learn(
-                values,
-                columns,
-                levels,
-                places,
-                stochastic_loops.KERNEL_NUMBERS[settings.kernel],
-                temperatures,
-                settings.fall(settings.learning_rate, shares),
-                task.feature_weights,
-                weights,
-                task.whole,
-                sums,
-            )
-            temperature = float(temperatures[-1])
+        label = history.label(settings.epochs)
+        with progress_bar(stats.n_samples, label, unit="sample") as bar:
+            for values, weights in task.read(epoch):
+                shares = np.arange(step + 1, step + len(values) + 1) / task.n_steps
+                step += len(values)
+                temperatures = settings.fall(settings.temperature, shares)
+                stochastic_loops.learn(
+                    values,
+                    columns,
+                    levels,
+                    places,
+                    stochastic_loops.KERNEL_NUMBERS[settings.kernel],
+                    temperatures,
+                    settings.fall(settings.learning_rate, shares),
+                    task.feature_weights,
+                    weights,
+                    task.whole,
+                    sums,
+                )
+                temperature = float(temperatures[-1])
+                bar.update(len(values))
         whole, distances, distortion = sums.tolist()
         history.add(before.T, columns.T, distances / whole, distortion / whole, temperature)
         if history.settled(settings.tolerance):

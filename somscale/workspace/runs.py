@@ -58,6 +58,8 @@ def account_of_run(
         name: _candidate_digest(candidate) for name, candidate in problem.candidates.items()
     }
     account["named"] = named
+    if problem.numbered:
+        account["numbered"] = True
     account["labels"] = None if problem.labels is None else problem.labels.identity().hex()
     account["categories"] = None if problem.labels is None else digest_of(problem.labels.categories)
     account["sampling"] = None if problem.sampling is None else list(problem.sampling)

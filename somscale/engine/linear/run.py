@@ -54,13 +54,15 @@ def _plan_again(job: LinearJob, where: Where, kept: KeptPass | None) -> LinearPl
     return _plan(job, where)
 
 
-def run_job(job: LinearJob) -> list[Any]:
+def run_job(job: LinearJob, label: str = "reading") -> list[Any]:
     """Compute a job now; inside `checkpointing`, only what was not finished before.
 
     Parameters
     ----------
     job : LinearJob
         What to run.
+    label : str
+        What a progress bar says of it.
 
     Returns
     -------
@@ -72,13 +74,13 @@ def run_job(job: LinearJob) -> list[Any]:
     plan = _plan_again(job, where, kept)
     sink = None if kept is None else kept.sink(plan.cut.run_tiles)
     if where.alone(plan.tasks, job.operations) and job.blocks is None:
-        totals = _run_serial(plan, sink)
+        totals = _run_serial(plan, sink, label)
     else:
-        totals = _run_dask(plan, where, sink)
+        totals = _run_dask(plan, where, sink, label)
     return [r.finalize(total) for r, total in zip(job.reductions, totals, strict=True)]
 
 
-def _run_serial(plan: LinearPlan, sink: Sink | None) -> list[Partial]:
+def _run_serial(plan: LinearPlan, sink: Sink | None, label: str) -> list[Partial]:
     """The plain loop."""
     job, cut = plan.job, plan.cut
     return fold_alone(
@@ -86,11 +88,11 @@ def _run_serial(plan: LinearPlan, sink: Sink | None) -> list[Partial]:
         cut.run_tiles.bit_length() - 1,
         list(range(plan.tasks)),
         lambda number: run_or_recall(job, cut, number, None, sink),
-        "reading",
+        label,
     )
 
 
-def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None) -> list[Partial]:
+def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None, label: str) -> list[Partial]:
     from somscale.engine.linear.graph import build_graph
     from somscale.engine.schedulers import compute_graph, ship
 
@@ -106,7 +108,7 @@ def _run_dask(plan: LinearPlan, where: Where, sink: Sink | None) -> list[Partial
         job_node=job_node,
         sink=sink,
     )
-    return compute_graph(graph, where, threads=plan.memory.threads, label="reading")
+    return compute_graph(graph, where, threads=plan.memory.threads, label=label)
 
 
 def lazy_pass(job: LinearJob, token: str) -> LazyPass:

@@ -17,6 +17,7 @@ from somscale.engine.readers.columns import Column
 from somscale.errors import InputError
 from somscale.metrics.answering.estimates import ERRORS
 from somscale.metrics.answering.labelled import errors_of_estimate, labelled, plain
+from somscale.metrics.asking.candidate_names import name_coordinate
 from somscale.metrics.asking.diagram_bins import DIAGRAM_ENDS
 from somscale.metrics.asking.question import Answer, Problem, Request
 from somscale.metrics.asking.reserved import RESERVED_NAMES
@@ -151,12 +152,7 @@ def _stack(values: Sequence[Any]) -> Any:
 
 def _along_candidates(problem: Problem, parts: Sequence[xr.Dataset]) -> xr.Dataset:
     names = list(problem.candidates)
-    index = xr.DataArray(
-        np.array(names, dtype=object),
-        dims="candidate",
-        name="candidate",
-        attrs={"long_name": "candidate"},
-    )
+    index = name_coordinate(names, numbered=problem.numbered)
     # a map of fewer units than another is padded with nan; n_units says where it ends
     # bins of a diagram reach as far as the distances of each candidate
     own = [name for name in DIAGRAM_ENDS if name in parts[0].coords]

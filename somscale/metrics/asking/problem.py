@@ -18,6 +18,7 @@ from somscale.engine.readers.columns import Column, code_dtype
 from somscale.engine.readers.labels import check_policies
 from somscale.engine.readers.samples import Samples, refuse_partial
 from somscale.errors import InputError
+from somscale.metrics.asking.candidate_names import checked_names
 from somscale.metrics.asking.candidates import (
     Coordinates,
     check_lengths,
@@ -53,7 +54,7 @@ READING: dict[str, Any] = {
 
 def pose(
     samples: Any,
-    candidates: Mapping[str, Any],
+    candidates: Mapping[Any, Any],
     labels: Any,
     policies: Mapping[str, Any],
     reading: Mapping[str, Any],
@@ -68,7 +69,7 @@ def pose(
     samples : optional
         The samples; opened ones are read as they are.
     candidates : mapping
-        Names to maps or clusterings.
+        Names, texts or else integers, to maps or clusterings.
     labels : optional
         Classes of the samples.
     policies : mapping
@@ -81,13 +82,7 @@ def pose(
         The samples' distance; "precomputed" where they are a matrix of distances.
     """
     check_policies(**policies)
-    if not candidates:
-        raise InputError("the dict of candidates is empty; give at least one map or clustering")
-    if not all(candidates) or {type(name) for name in candidates} != {str}:
-        raise InputError(
-            f"candidates need names that are texts, not {list(candidates)}; write "
-            "{str(name): own for name, own in candidates.items()}"
-        )
+    numbered = checked_names(candidates)
     matrix = isinstance(distance, str) and distance == "precomputed"
     opened = samples
     if samples is not None and not isinstance(samples, Samples):
@@ -115,13 +110,14 @@ def pose(
             "units as a clustering where distances are to be judged"
         )
     if kind == "map":
-        return _map_problem(opened, candidates, classes, reads=reads)
-    if kind == "embedding":
+        problem = _map_problem(opened, candidates, classes, reads=reads)
+    elif kind == "embedding":
         problem = _embedding_problem(opened, candidates, classes, reads=reads)
     else:
         known = coordinates_of(labels) if opened is None else rows
         problem = _cluster_problem(opened, candidates, classes, known, policies, reads=reads)
-    return replace(problem, matrix=matrix)
+    opened_ones = {str(name): own for name, own in problem.candidates.items()}
+    return replace(problem, candidates=opened_ones, matrix=matrix, numbered=numbered)
 
 
 def open_input(samples: Any, reading: Mapping[str, Any], *, matrix: bool) -> Samples:
@@ -155,7 +151,7 @@ def with_sampling(problem: Problem, sample_anchors: Any, seed: Any) -> Problem:
 
 
 def _map_problem(
-    opened: Samples | None, candidates: Mapping[str, Any], classes: Any, *, reads: bool
+    opened: Samples | None, candidates: Mapping[Any, Any], classes: Any, *, reads: bool
 ) -> Problem:
     if opened is None:
         raise InputError("a map is judged on samples; give them as the first argument")
@@ -174,7 +170,7 @@ def _map_problem(
 
 
 def _embedding_problem(
-    opened: Samples | None, candidates: Mapping[str, Any], classes: Any, *, reads: bool
+    opened: Samples | None, candidates: Mapping[Any, Any], classes: Any, *, reads: bool
 ) -> Problem:
     if opened is None:
         raise InputError("an embedding is judged on samples; give them as the first argument")
@@ -182,7 +178,7 @@ def _embedding_problem(
         check_lengths(classes, opened)
     several = len(candidates) > 1
     vectors = {
-        name: open_embedding(value, opened.rows, name=name if several else "embedding")
+        name: open_embedding(value, opened.rows, name=str(name) if several else "embedding")
         for name, value in candidates.items()
     }
     return Problem(vectors, without_gapped_features(opened) if reads else opened, classes)
@@ -190,7 +186,7 @@ def _embedding_problem(
 
 def _cluster_problem(
     opened: Samples | None,
-    candidates: Mapping[str, Any],
+    candidates: Mapping[Any, Any],
     classes: Column | None,
     known: Coordinates,
     policies: Mapping[str, Any],
@@ -199,7 +195,7 @@ def _cluster_problem(
 ) -> Problem:
     several = len(candidates) > 1
     clusters = {
-        name: open_clusters(value, known, name=name if several else "clusters", **policies)
+        name: open_clusters(value, known, name=str(name) if several else "clusters", **policies)
         for name, value in candidates.items()
     }
     for column in clusters.values():

@@ -76,6 +76,8 @@ class Problem:
     resampling : tuple of LinearReduction
         What a comparison gathers besides in the first read of maps' samples: for indices
         that need its name.
+    numbered : bool
+        Whether the candidates' names stand for integers, as results have them then.
     """
 
     candidates: Mapping[str, Candidate]
@@ -85,6 +87,7 @@ class Problem:
     sampling: tuple[int, int] | None = None
     stored: StoredMatrices | None = None
     resampling: tuple[LinearReduction[Any], ...] = ()
+    numbered: bool = False
 
     @property
     def kind(self) -> str:

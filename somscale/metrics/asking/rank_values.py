@@ -123,7 +123,8 @@ def rank_parameters(
     if "space" in found:
         found["space"] = _space(found["space"], scope)
     last = scope.n_samples - 2
-    if found.get("norm") == "lueks" and 0 < last <= int(np.max(found["kappa_t"])):
+    surface = "surface" in spec.tables and found.get("norm") == "lueks"
+    if surface and 0 < last <= int(np.max(found["kappa_t"])):
         notes.append(_REVERSED.format(last))
     return replace(spec, dims=dims), found, notes
 

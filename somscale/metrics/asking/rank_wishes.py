@@ -118,7 +118,7 @@ def _want(request: Request, ties: Any, n_samples: int) -> RankWant:
     if "surface" in tables:
         want = replace(want, kappa_s=largest["kappa_s"], kappa_t=largest["kappa_t"])
     if "samples" in tables:
-        want = replace(want, **_of_samples(parameters))
+        want = replace(want, **_of_samples(parameters, n_samples))
     if "matrix" in tables:
         want = replace(want, matrix=int(parameters["k_max"]))
     return replace(
@@ -128,10 +128,13 @@ def _want(request: Request, ties: Any, n_samples: int) -> RankWant:
     )
 
 
-def _of_samples(parameters: Any) -> dict[str, Any]:
+def _of_samples(parameters: Any, n_samples: int) -> dict[str, Any]:
     if "k" in parameters:
         return {"sample_ks": tuple(sorted(parameters["k"].tolist()))}
     near, far = (parameters[name].tolist() for name in ("kappa_s", "kappa_t"))
+    if parameters.get("norm") == "region":
+        # no rank moves by more: all pairs that are near, which the others are divided by
+        far = {*far, max(n_samples - 2, 0)}
     return {"sample_pairs": tuple(sorted((s, t) for s in near for t in far))}
 
 
