@@ -177,6 +177,14 @@ def test_compared_maps_have_a_front_and_told_differences() -> None:
     assert f"[{low}, " in found.sections["indices"]
 
 
+def test_candidates_that_are_all_best_are_told_apart_from_none() -> None:
+    som = ss.train(cases.samples(), ss.Grid(2, 2), epochs=2)
+    q = ss.compare(cases.samples(), {"one": som, "two": som}, ["quantization_error"], n_boot=40)
+    summary = Page(ss.report(q).html).sections["summary"]
+    assert "one and two" in summary
+    assert "told apart" not in summary
+
+
 def test_a_million_samples_stay_below_ten_megabytes(tmp_path: Path) -> None:
     count, rng = 1_000_000, np.random.default_rng(0)
     q = cases.of_embeddings().isel(candidate=0, drop=True).drop_vars("sample_q_nx")

@@ -228,9 +228,12 @@ def _best_line(result: Result, one: _Found, best: np.ndarray[Any, Any]) -> str:
     if one.label in result.metrics and "indistinguishable" in result.q:
         place = result.metrics.index(one.label)
         same = result.q["indistinguishable"].isel(metric=place).values
-        if not np.isnan(same).all():
+        # of candidates that are all best there is none to tell them from
+        if not np.isnan(same).all() and not best.all():
             others = [str(n) for n in names[(same == 1) & ~best]]
-            told = f"not told apart from {', '.join(others)}" if others else "told apart from all"
+            told = "told apart from the rest"
+            if others:
+                told = f"not told apart from {', '.join(others)}"
             return f"{line}; {told} by resamples (95 % intervals of differences)."
         return f"{line}."
     rest = np.flatnonzero(~best & np.isfinite(one.values))
